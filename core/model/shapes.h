@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/document.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardwright {
+
+/// Sizes for symbolic dimensions. Those not named are `fallback` each.
+struct Bindings {
+    std::map<std::string, std::int64_t> sizes;
+    std::int64_t fallback = 8;
+
+    bool operator==(const Bindings&) const = default;
+};
+
+struct Dimension {
+    std::int64_t size = -1;  ///< -1: not a number.
+    std::string symbol;      ///< Empty: anonymous.
+
+    bool operator==(const Dimension&) const = default;
+};
+
+/// Element type and shape of a value, before and after binding.
+struct TensorInfo {
+    enum class Kind { Unknown, Tensor, Other };  ///< Other: sequence, optional, map, sparse.
+    Kind kind = Kind::Unknown;
+    std::int32_t elementType = 0;            ///< onnx::TensorProto::DataType.
+    bool hasRank = false;
+    std::vector<Dimension> symbolic;         ///< As declared or inferred without bindings.
+    std::vector<std::int64_t> dims;          ///< With bindings; -1 where still unknown.
+
+    bool concrete() const;                   ///< Rank and all sizes known.
+    std::int64_t elementCount() const;       ///< -1 unless concrete; saturates.
+};
+
+/// A small integer, bool or float tensor whose elements are known: shape arithmetic, constants.
+struct ConstantValue {
+    std::int32_t elementType = 0;
+    std::vector<std::int64_t> dims;
+    std::vector<std::int64_t> ints;   ///< For integer and bool types.
+    std::vector<double> reals;        ///< For floating point types.
+};
+
+/// Shapes of all values of a model under bindings: libonnx's inference on a copy without large weights, then a
+/// forward pass that folds small subgraphs which compute shapes and infers again where sizes were left open.
+class ShapeTable {
+public:
+    /// Largest number of elements that is folded.
+    static constexpr std::int64_t kMaxFolded = 4096;
+
+    static std::shared_ptr<const ShapeTable> build(std::shared_ptr<const Model> model, Bindings bindings,
+                                                   const CancelToken& = {});
+
+    const TensorInfo& of(ValueId id) const { return m_info[id.index()]; }
+    const ConstantValue* constant(ValueId id) const { return m_constants[id.index()].get(); }
+    const Bindings& bindings() const { return m_bindings; }
+    /// Symbols of graph inputs (anonymous ones as `input#dim`) with the size each got; for messages.
+    const std::map<std::string, std::int64_t>& usedBindings() const { return m_used; }
+    /// What libonnx's inference complained of, with the node where it says so.
+    const std::vector<std::string>& complaints() const { return m_complaints; }
+
+private:
+    std::vector<TensorInfo> m_info;
+    std::vector<std::shared_ptr<const ConstantValue>> m_constants;
+    Bindings m_bindings;
+    std::map<std::string, std::int64_t> m_used;
+    std::vector<std::string> m_complaints;
+    friend class ShapeBuilder;
+};
+
+/// "FLOAT", "INT64", ...; unknown types by number. Bits per element (sub-byte types: 4, 2, 1).
+std::string elementTypeName(std::int32_t type);
+int elementBits(std::int32_t type);
+/// Bytes of `count` elements, sub-byte types packed.
+std::int64_t storageBytes(std::int32_t type, std::int64_t count);
+
+}  // namespace shardwright
