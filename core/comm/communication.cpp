@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/communication.h"
+
+#include "sharding/shard_text.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace shardwright {
+
+namespace {
+
+struct PlanKey {
+    const void* source;  ///< A Layout, or the CellGrid whose output `slot` is partial.
+    std::size_t slot;
+    const Layout* target;
+    int bits;
+    bool operator==(const PlanKey&) const = default;
+};
+
+struct PlanKeyHash {
+    std::size_t operator()(const PlanKey& k) const {
+        return (std::hash<const void*>{}(k.source) * 31 + std::hash<const void*>{}(k.target)) * 31 + k.slot * 131 +
+               static_cast<std::size_t>(k.bits);
+    }
+};
+
+struct CachedPlan {
+    std::shared_ptr<const void> source;  // Keep what the key points to alive.
+    LayoutRef target;
+    std::shared_ptr<const ReshardPlan> plan;
+};
+
+}  // namespace
+
+struct CommCache::Impl {
+    Mesh mesh;
+    std::unordered_map<PlanKey, CachedPlan, PlanKeyHash> plans;
+};
+
+CommCache::CommCache() : m_impl(std::make_unique<Impl>()) {}
+CommCache::~CommCache() = default;
+
+std::map<CollectiveKind, Communication::KindTotal> Communication::byKind() const {
+    std::map<CollectiveKind, KindTotal> totals;
+    for (const CommEntry& entry : entries) {
+        KindTotal& total = totals[entry.kind];
+        const auto groups = static_cast<std::int64_t>(entry.groups.size());
+        total.count += groups;
+        total.bytes += groups * entry.bytes;
+    }
+    return totals;
+}
+
+class CommBuilder {
+public:
+    CommBuilder(const MeaningInput& input, const Meaning& meaning, CommCache& cache)
+        : m_in(input), m_graph(input.model->graph()), m_meaning(meaning), m_cache(*cache.m_impl) {
+        // Plans depend on the mesh, through the choice of senders and the names of axes.
+        if (!(m_cache.mesh == input.configuration->mesh)) {
+            m_cache.mesh = input.configuration->mesh;
+            m_cache.plans.clear();
+        }
+    }
+
+    Communication run() {
+        for (const NodeId id : m_graph.main().order) {
+            const NodeMeaning& meaning = m_meaning.nodes[id.index()];
+            if (meaning.everywhere)
+                continue;
+            for (std::size_t slot = 0; slot < meaning.inputs.size(); ++slot)
+                addInput(m_graph.node(id), slot, meaning.inputs[slot]);
+            if (meaning.solution && meaning.solution->cells)
+                for (std::size_t slot = 0; slot < meaning.outputs.size(); ++slot)
+                    addOutput(m_graph.node(id), slot, meaning);
+        }
+        return std::move(m_result);
+    }
+
+private:
+    int bitsOf(ValueId value) const { return std::max(1, elementBits(m_in.shapes->of(value).elementType)); }
+
+    std::shared_ptr<const ReshardPlan> planFor(std::shared_ptr<const void> source, std::size_t slot,
+                                               const LayoutRef& target, int bits,
+                                               const std::function<ReshardPlan()>& make) {
+        const PlanKey key{source.get(), slot, target.get(), bits};
+        auto it = m_cache.plans.find(key);
+        if (it == m_cache.plans.end())
+            it = m_cache.plans.emplace(key, CachedPlan{std::move(source), target,
+                                                       std::make_shared<const ReshardPlan>(make())}).first;
+        return it->second.plan;
+    }
+
+    bool isShapeOnly(const NodeInfo& node, std::size_t slot) const {
+        const RulePtr& rule = m_in.rules->of(node.id);
+        return slot < rule->inputs.size() && rule->inputs[slot].shapeOnly;
+    }
+
+    void addInput(const NodeInfo& node, std::size_t slot, const SlotMeaning& s) {
+        if (!s.arrives || !s.layout || s.arrives == s.layout || isShapeOnly(node, slot))
+            return;
+        const ValueId value = slot < node.inputs.size() ? node.inputs[slot] : node.captures[slot - node.inputs.size()];
+        const auto plan = planFor(s.arrives, 0, s.layout, bitsOf(value), [&] {
+            return planReshard(piecesOf(*s.arrives), ReduceKind::None, *s.layout, m_in.configuration->mesh, bitsOf(value));
+        });
+        if (plan->free())
+            return;
+        // The same value brought to the same layout for several consumers is one reshard.
+        auto& known = m_inputReshards[value];
+        for (const auto& [layout, first, count] : known)
+            if (layout == s.layout) {
+                for (std::size_t i = first; i < first + count; ++i)
+                    if (m_result.entries[i].consumers.back() != node.id)
+                        m_result.entries[i].consumers.push_back(node.id);
+                return;
+            }
+        const std::size_t first = m_result.entries.size();
+        CommEntry entry;
+        entry.node = node.id;
+        entry.value = value;
+        entry.consumers = {node.id};
+        entry.phase = CommPhase::Input;
+        const std::string name = "`" + m_graph.value(value).name + "`";
+        const NodeId producer = m_graph.value(value).producer;
+        entry.cause = name + " leaves " + (producer ? "`" + m_graph.label(producer) + "`" : std::string("the file")) +
+                      " as " + shortText(*s.arrives, m_in.configuration->mesh) + "; `" + m_graph.label(node.id) + "` " +
+                      (s.moved ? "runs on other devices and takes it as " : "wants it as ") +
+                      shortText(*s.layout, m_in.configuration->mesh);
+        append(std::move(entry), plan, bitsOf(value));
+        known.push_back({s.layout, first, m_result.entries.size() - first});
+    }
+
+    void addOutput(const NodeInfo& node, std::size_t slot, const NodeMeaning& meaning) {
+        const SlotMeaning& s = meaning.outputs[slot];
+        const CellGrid& cells = *meaning.solution->cells;
+        if (!s.layout || !node.outputs[slot] || slot >= meaning.solution->natural.size())
+            return;
+        const std::vector<int> partial = cells.partialFactors(slot);
+        const LayoutRef& natural = meaning.solution->natural[slot];
+        if (partial.empty() && natural == s.layout)
+            return;
+        const ValueId value = node.outputs[slot];
+        const ReduceKind reduce =
+            partial.empty() ? ReduceKind::None : cells.rule->factors[static_cast<std::size_t>(partial[0])].reduce;
+        const auto plan = planFor(meaning.solution->cells, slot, s.layout, bitsOf(value), [&] {
+            return planReshard(piecesOf(cells, slot), reduce, *s.layout, m_in.configuration->mesh, bitsOf(value));
+        });
+        if (plan->free())
+            return;
+        CommEntry entry;
+        entry.node = node.id;
+        entry.value = value;
+        entry.reduce = reduce;
+        entry.phase = CommPhase::Output;
+        for (const ValueUse& use : m_graph.value(value).uses)
+            if (entry.consumers.empty() || entry.consumers.back() != use.node)
+                entry.consumers.push_back(use.node);
+        entry.cause = outputCause(node, slot, meaning, partial);
+        append(std::move(entry), plan, bitsOf(value));
+    }
+
+    std::string outputCause(const NodeInfo& node, std::size_t slot, const NodeMeaning& meaning,
+                            const std::vector<int>& partial) const {
+        const Mesh& mesh = m_in.configuration->mesh;
+        const CellGrid& cells = *meaning.solution->cells;
+        std::string text = "`" + m_graph.value(node.outputs[slot]).name + "`: ";
+        if (partial.empty()) {
+            text += "`" + m_graph.label(node.id) + "` gives it as " + shortText(*meaning.solution->natural[slot], mesh);
+        } else {
+            const Factor& factor = cells.rule->factors[static_cast<std::size_t>(partial[0])];
+            text += "`" + m_graph.label(node.id) + "` has partial results (" + reduceKindName(factor.reduce) + " over " +
+                    factor.name + "), since ";
+            bool first = true;
+            for (std::size_t i = 0; i < meaning.inputs.size() && i < node.inputs.size(); ++i) {
+                const LayoutRef& layout = meaning.inputs[i].layout;
+                if (!layout || layout->isWhole())
+                    continue;
+                text += (first ? "`" : " and `") + m_graph.value(node.inputs[i]).name + "` is " + shortText(*layout, mesh);
+                first = false;
+            }
+        }
+        return text + (meaning.outputs[slot].source == LayoutSource::Explicit ? "; its spec wants " : "; the result is ") +
+               shortText(*meaning.outputs[slot].layout, mesh);
+    }
+
+    /// Adds one entry, or several where groups work on different numbers of bytes.
+    void append(CommEntry entry, const std::shared_ptr<const ReshardPlan>& plan, int bits) {
+        entry.kind = plan->kind;
+        entry.axes = plan->axes;
+        entry.plan = plan;
+        std::map<std::int64_t, ReshardPlan> byBytes;
+        for (const GroupOperation& group : plan->groups)
+            byBytes[group.bytes].groups.push_back(group);
+        for (const auto& [bytes, part] : byBytes) {
+            entry.bytes = bytes;
+            entry.groups.clear();
+            for (const GroupOperation& group : part.groups)
+                entry.groups.push_back(group.devices);
+            entry.bytesSentMax = part.bytesSentMax(bits);
+            entry.bytesSentTotal = part.bytesSentTotal(bits);
+            m_result.totalBytes += bytes * static_cast<std::int64_t>(part.groups.size());
+            m_result.entries.push_back(entry);
+        }
+    }
+
+    struct KnownReshard {
+        LayoutRef layout;
+        std::size_t first, count;
+    };
+    const MeaningInput& m_in;
+    const GraphIndex& m_graph;
+    const Meaning& m_meaning;
+    CommCache::Impl& m_cache;
+    std::unordered_map<ValueId, std::vector<KnownReshard>> m_inputReshards;
+    Communication m_result;
+};
+
+Communication findCommunication(const MeaningInput& input, const Meaning& meaning, CommCache& cache) {
+    return CommBuilder(input, meaning, cache).run();
+}
+
+}  // namespace shardwright

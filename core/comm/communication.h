@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/reshard.h"
+#include "inference/meaning.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace shardwright {
+
+enum class CommPhase { Input, Output };
+
+/// One logical reshard. Groups that work on different numbers of bytes make entries of their own, so that
+/// bytes * groups is exact.
+struct CommEntry {
+    CollectiveKind kind = CollectiveKind::Region;
+    ReduceKind reduce = ReduceKind::None;
+    std::vector<int> axes;              ///< Indices into the configuration's mesh.
+    std::vector<DeviceGroup> groups;
+    NodeId node;                        ///< Where it happens: the producer (output), the first consumer (input).
+    ValueId value;
+    std::vector<NodeId> consumers;      ///< Nodes that read the result.
+    std::int64_t bytes = 0;             ///< Of one group.
+    std::int64_t bytesSentMax = 0, bytesSentTotal = 0;
+    std::string cause;                  ///< Tensor, producer layout, consumer layout, in words.
+    CommPhase phase = CommPhase::Output;
+    std::shared_ptr<const ReshardPlan> plan;  ///< Shared by the entries of one reshard.
+};
+
+struct Communication {
+    std::vector<CommEntry> entries;  ///< In order of execution (topological order of `node`).
+    std::int64_t totalBytes = 0;     ///< Sum of bytes times groups.
+
+    struct KindTotal {
+        std::int64_t count = 0;  ///< Group operations.
+        std::int64_t bytes = 0;
+    };
+    std::map<CollectiveKind, KindTotal> byKind() const;
+};
+
+/// Remembers reshard plans by (source, target, element type); keep it across edits.
+class CommCache {
+public:
+    CommCache();
+    ~CommCache();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> m_impl;
+    friend class CommBuilder;
+};
+
+Communication findCommunication(const MeaningInput& input, const Meaning& meaning, CommCache& cache);
+
+}  // namespace shardwright

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "inference/cells.h"
+#include "sharding/codec.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace shardwright {
+
+enum class LayoutSource { Explicit, Inferred, Everywhere, Unknown };
+std::string layoutSourceName(LayoutSource source);  ///< "explicit", "inferred", ...
+
+/// Where one value lies after its producer (a node, or the file for inputs and initializers).
+struct ValueMeaning {
+    LayoutSource source = LayoutSource::Unknown;
+    LayoutRef layout;  ///< Null for Unknown, and for Everywhere (whole on every device).
+};
+
+/// One tensor at one node.
+struct SlotMeaning {
+    LayoutSource source = LayoutSource::Unknown;
+    LayoutRef layout;   ///< As the node sees it: after moves and reshards. Null for Everywhere and Unknown.
+    LayoutRef arrives;  ///< Inputs: as the producer left it; null for Everywhere and Unknown.
+    /// Inputs: the layout differs from what arrives because the node's devices differ ("moved" by meaning).
+    bool moved = false;
+};
+
+/// Why a node has no meaning. The checker finds the words.
+struct MeaningProblem {
+    enum class Kind {
+        NoDevice,       ///< A cell has no device.
+        SplitWhole,     ///< A factor that must be whole is split.
+        SplitNeighbour, ///< Likewise for a neighbour factor without an extra.
+        ViewEdge,       ///< Shard edges of `slot` do not fall on factor edges of dimension `dim`.
+        MoveCount,      ///< A split inherited input cannot be moved: device counts differ.
+        OutsideStage,   ///< A spec lies outside the devices of the bound stage.
+    };
+    Kind kind;
+    NodeId node;
+    int slot = -1;             ///< The input chiefly concerned.
+    int otherSlot = -1;        ///< NoDevice: the input that disagrees.
+    int factor = -1;
+    int dim = -1;
+    std::int64_t cells = 0, cellsWithoutDevice = 0;
+};
+
+/// What a node computes where. Shared by nodes with equal rule and layouts.
+struct NodeSolution {
+    DeviceGroup devices;
+    std::shared_ptr<const CellGrid> cells;  ///< Null: everywhere (whole on every device), or no meaning.
+    std::vector<LayoutRef> natural;         ///< One an output: where the result lies once partials are joined; null: omitted.
+    std::vector<MeaningProblem> problems;   ///< Node not set.
+};
+
+struct NodeMeaning {
+    bool everywhere = false;
+    std::shared_ptr<const NodeSolution> solution;  ///< Null: an input is unknown.
+    std::vector<SlotMeaning> inputs;   ///< Slots, then captures.
+    std::vector<SlotMeaning> outputs;
+};
+
+/// Completion of a model under proposal 0007, main graph.
+struct Meaning {
+    std::vector<NodeMeaning> nodes;    ///< By NodeId; nodes of bodies and functions have no slots.
+    std::vector<ValueMeaning> values;  ///< By ValueId.
+    std::vector<MeaningProblem> problems;
+};
+
+struct MeaningInput {
+    std::shared_ptr<const Model> model;
+    std::shared_ptr<const ShapeTable> shapes;
+    std::shared_ptr<const RuleTable> rules;
+    const Configuration* configuration = nullptr;
+    const DecodedAnnotations* annotations = nullptr;
+};
+
+/// Remembers node solutions by (rule, layouts, devices); keep it across edits.
+class MeaningCache {
+public:
+    MeaningCache();
+    ~MeaningCache();
+    LayoutPool& pool();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> m_impl;
+    friend class MeaningSolver;
+};
+
+/// One pass over the topological order. Linear in the number of slots.
+Meaning completeMeaning(const MeaningInput& input, MeaningCache& cache, const CancelToken& = {});
+
+/// Why a slot has its layout, in words: the explicit spec, the producer, the rule and the tensors it came from.
+std::string explainSlot(const MeaningInput& input, const Meaning& meaning, NodeId node, bool output, int slot);
+
+}  // namespace shardwright
