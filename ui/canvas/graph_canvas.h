@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "canvas/canvas_theme.h"
+#include "canvas/graph_scene.h"
+#include "model/ids.h"
+
+#include <QAbstractScrollArea>
+#include <QList>
+#include <QPointF>
+#include <QSet>
+#include <QString>
+
+#include <memory>
+
+class QVariantAnimation;
+
+namespace shardwright {
+
+class Model;
+struct Analysis;
+class Overlay;
+class SceneJobs;
+
+/// The drawing of a model's graph: scopes that open and close, nodes, tensors, and over them what an Analysis says.
+/// Opening and laying out happen in worker threads; the widget paints the latest finished drawing.
+/// Keys: arrows walk the graph, Enter opens and closes a scope, + - zoom, 0 actual size, F fit, Home the inputs,
+/// Escape clears, Backspace the selection before, Shift+Up and Shift+Down zoom.
+class GraphCanvas : public QAbstractScrollArea {
+    Q_OBJECT
+
+public:
+    /// What is written beside each edge.
+    enum class EdgeText { None, Name, Shape, Layout };
+    Q_ENUM(EdgeText)
+    /// What is drawn over the graph from the analysis.
+    enum Mark { StageMarks = 1, AxisMarks = 2, CommunicationMarks = 4, DiagnosticMarks = 8, AllMarks = 15 };
+    Q_DECLARE_FLAGS(Marks, Mark)
+    Q_FLAG(Marks)
+
+    explicit GraphCanvas(QWidget* parent = nullptr);
+    ~GraphCanvas() override;
+
+    /// Starts drawing another model; null empties the canvas. sceneReady() follows.
+    void setModel(std::shared_ptr<const Model> model);
+    /// Repaints with another analysis of the same model; nothing moves. Null takes the marks away.
+    void setAnalysis(std::shared_ptr<const Analysis> analysis);
+    std::shared_ptr<const Analysis> analysis() const { return m_analysis; }
+    /// The drawing on screen; null until the first is finished.
+    std::shared_ptr<const PlacedScene> scene() const { return m_placed; }
+    /// Open scopes and the like as they will be once pending layouts are finished; null without a model.
+    const GraphScene* graphScene() const { return m_scene.get(); }
+    bool isBusy() const;
+    /// Stops pending layouts; what is on screen stays.
+    void cancelPending();
+
+    void setEdgeText(EdgeText text);
+    EdgeText edgeText() const { return m_edgeText; }
+    void setMarks(Marks marks);
+    Marks marks() const { return m_marks; }
+    const CanvasTheme& theme() const { return m_theme; }
+
+    QList<NodeId> selectedNodes() const { return m_selected; }
+    NodeId currentNode() const { return m_selected.isEmpty() ? NodeId() : m_selected.last(); }
+    ScopeId selectedScope() const { return m_selectedScope; }
+    ValueId selectedValue() const { return m_selectedValue; }
+    bool isHighlighted(NodeId node) const { return m_highlighted.contains(node); }
+    bool isExpanded(ScopeId scope) const;
+    double zoom() const { return m_zoom; }
+    QRectF visibleSceneRect() const;
+    QPointF toScene(QPointF viewportPoint) const;
+    QPointF fromScene(QPointF scenePoint) const;
+
+public slots:
+    /// Selects these nodes; selectionChanged() follows when it differs.
+    void setSelection(const QList<shardwright::NodeId>& nodes);
+    void selectAll();
+    void clearSelection();
+    /// Selects a tensor (its edges are drawn out, its ends marked).
+    void selectValue(shardwright::ValueId value);
+    void selectScope(shardwright::ScopeId scope);
+    /// The selection before this one.
+    void selectPrevious();
+    /// Marks nodes (search results). Collapsed scopes that hold some are marked, too.
+    void highlight(const QSet<shardwright::NodeId>& nodes);
+    /// Opens the scopes around and brings it into the middle.
+    void centreOn(shardwright::NodeId node);
+    void centreOnValue(shardwright::ValueId value);
+    void centreOnScope(shardwright::ScopeId scope);
+    void centreOnScenePoint(QPointF point);
+
+    void setExpanded(shardwright::ScopeId scope, bool expanded);
+    void toggleScope(shardwright::ScopeId scope);
+    void expandAll();
+    void collapseAll();
+
+    void setZoom(double zoom);  ///< Around the middle of the view.
+    void zoomIn();
+    void zoomOut();
+    void actualSize();
+    void fitAll();
+    void fitSelection();
+    void goToInputs();
+
+signals:
+    void selectionChanged(const QList<shardwright::NodeId>& nodes);
+    void valueSelected(shardwright::ValueId value);
+    void scopeSelected(shardwright::ScopeId scope);
+    void scopeToggled(shardwright::ScopeId scope, bool expanded);
+    void nodeActivated(shardwright::NodeId node);  ///< Double click or Enter on a node.
+    void contextMenuWanted(QPoint globalPosition);  ///< After the thing under the mouse was selected.
+    void sceneReady();     ///< The first drawing of a model is on screen.
+    void sceneChanged();   ///< Another drawing is on screen (scopes opened or closed).
+    void viewChanged();    ///< Scrolled or zoomed.
+    void zoomChanged(double zoom);
+    void busyChanged(bool busy);
+
+protected:
+    bool event(QEvent* event) override;
+    bool viewportEvent(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void scrollContentsBy(int dx, int dy) override;
+    void changeEvent(QEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    enum class Drag { None, Pan, RubberBand };
+    /// A point of the scene to hold still on screen while a new drawing comes.
+    struct Anchor {
+        ScopeId scope;
+        NodeId node;
+        QPointF viewportPoint;
+        bool centre = false;
+    };
+    struct Selection {
+        QList<NodeId> nodes;
+        ScopeId scope;
+        ValueId value;
+        bool operator==(const Selection&) const = default;
+    };
+
+    void requestScene(Anchor anchor);
+    void sceneArrived(SceneResult result, bool first, Anchor anchor);
+    void requestOverlay();
+    void applyAnchor(const Anchor& anchor);
+    void showInitialView();
+    void setView(QPointF topLeft, double zoom);
+    void glideTo(QPointF centre, double zoom);
+    void zoomAround(QPointF viewportPoint, double factor);
+    void updateScrollBars();
+    double fitScale(const QRectF& rect) const;
+    void changeSelection(Selection next, bool remember = true);
+    void clickAt(QPointF viewportPoint, Qt::KeyboardModifiers modifiers);
+    void selectInRect(const QRectF& sceneRect, bool add);
+    bool walk(int key);
+    bool zoomKey(QKeyEvent* event);
+    void activateCurrent();
+    void showToolTip(QPoint viewportPoint, QPoint globalPoint);
+    void setBusy(bool busy);
+
+    std::unique_ptr<SceneJobs> m_jobs;
+    std::unique_ptr<GraphScene> m_scene;
+    std::shared_ptr<const Model> m_model;
+    std::shared_ptr<const PlacedScene> m_placed;
+    std::shared_ptr<const Analysis> m_analysis;
+    std::shared_ptr<const Overlay> m_overlay;
+    std::unique_ptr<QVariantAnimation> m_glide;
+    CanvasTheme m_theme;
+    EdgeText m_edgeText = EdgeText::Shape;
+    Marks m_marks = AllMarks;
+
+    QList<NodeId> m_selected;
+    ScopeId m_selectedScope;
+    ValueId m_selectedValue;
+    QList<Selection> m_history;
+    QSet<NodeId> m_highlighted;
+    QSet<ScopeId> m_pendingScopes;
+
+    QPointF m_origin;  ///< Scene point at the top left of the viewport.
+    double m_zoom = 1.0;
+    bool m_settingScrollBars = false;
+    bool m_userMoved = false;
+    bool m_busy = false;
+    Drag m_drag = Drag::None;
+    bool m_pressedOnEmpty = false;
+    QPoint m_pressPoint;
+    QPoint m_lastPoint;
+};
+
+}  // namespace shardwright
+
+Q_DECLARE_OPERATORS_FOR_FLAGS(shardwright::GraphCanvas::Marks)
+Q_DECLARE_METATYPE(shardwright::NodeId)
+Q_DECLARE_METATYPE(shardwright::ValueId)
+Q_DECLARE_METATYPE(shardwright::ScopeId)
