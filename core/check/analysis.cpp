@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/analysis.h"
+
+#include "check/meaning_diagnostics.h"
+#include "check/model_diagnostics.h"
+
+#include <algorithm>
+
+namespace shardwright {
+
+int Analysis::count(Severity severity) const {
+    return static_cast<int>(std::count_if(diagnostics.begin(), diagnostics.end(),
+                                          [severity](const Diagnostic& d) { return d.severity == severity; }));
+}
+
+MeaningInput Analysis::meaningInput() const {
+    return {document.model, shapes, rules, &configuration, &annotations};
+}
+
+struct Analyser::Impl {
+    std::shared_ptr<const Model> model;
+    Bindings bindings;
+    std::shared_ptr<const ShapeTable> shapes;
+    std::shared_ptr<const RuleTable> rules;
+    std::vector<Diagnostic> modelDiagnostics;
+    // Layouts of one pool are compared by pointer, so that all caches live and die together.
+    std::unique_ptr<MeaningCache> meanings;
+    std::unique_ptr<CommCache> plans;
+
+    bool prepare(const Document& document, const Bindings& wanted, const CancelToken& cancel) {
+        if (model == document.model && shapes && bindings == wanted)
+            return true;
+        model = document.model;
+        bindings = wanted;
+        shapes = ShapeTable::build(model, bindings, cancel);
+        rules = cancel.cancelled() ? nullptr : RuleTable::build(model, shapes, cancel);
+        if (cancel.cancelled()) {
+            shapes = nullptr;
+            return false;
+        }
+        modelDiagnostics = diagnoseModel(*model, *shapes);
+        meanings = std::make_unique<MeaningCache>();
+        plans = std::make_unique<CommCache>();
+        return true;
+    }
+};
+
+Analyser::Analyser() : m_impl(std::make_unique<Impl>()) {}
+Analyser::~Analyser() = default;
+
+namespace {
+
+std::string chooseConfiguration(const std::vector<std::string>& names, const std::string& wanted) {
+    if (!wanted.empty() || names.empty())
+        return wanted;
+    const bool hasDefault = std::find(names.begin(), names.end(), "default") != names.end();
+    return names.size() > 1 && hasDefault ? "default" : names.front();
+}
+
+void sortDiagnostics(std::vector<Diagnostic>& diagnostics) {
+    std::stable_sort(diagnostics.begin(), diagnostics.end(), [](const Diagnostic& a, const Diagnostic& b) {
+        return std::pair(a.severity, a.node) < std::pair(b.severity, b.node);
+    });
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Analysis>> Analyser::run(const Document& document, const AnalysisOptions& options,
+                                                      const CancelToken& cancel) {
+    if (!m_impl->prepare(document, options.bindings, cancel))
+        return Error{"cancelled", ""};
+    auto analysis = std::make_shared<Analysis>();
+    analysis->document = document;
+    analysis->options = options;
+    analysis->shapes = m_impl->shapes;
+    analysis->rules = m_impl->rules;
+    const auto names = configurationNames(document.annotations);
+    const std::string name = chooseConfiguration(names, options.configuration);
+    LayoutPool& pool = m_impl->meanings->pool();
+    analysis->hasConfiguration = !names.empty();
+    if (analysis->hasConfiguration || !name.empty()) {
+        auto configuration = findConfiguration(document, *analysis->shapes, name, pool);
+        if (!configuration)
+            return configuration.error();
+        analysis->configuration = std::move(*configuration);
+        analysis->options.configuration = analysis->configuration.name;
+    }
+    analysis->annotations = decodeAnnotations(document, *analysis->shapes, analysis->configuration, pool);
+    const MeaningInput input = analysis->meaningInput();
+    analysis->meaning = completeMeaning(input, *m_impl->meanings, cancel);
+    if (cancel.cancelled())
+        return Error{"cancelled", ""};
+    analysis->communication = findCommunication(input, analysis->meaning, *m_impl->plans);
+    analysis->diagnostics = m_impl->modelDiagnostics;
+    const auto add = [&](std::vector<Diagnostic> more) {
+        std::move(more.begin(), more.end(), std::back_inserter(analysis->diagnostics));
+    };
+    add(analysis->annotations.diagnostics);
+    add(diagnoseMeaning(*analysis, pool));
+    sortDiagnostics(analysis->diagnostics);
+    return std::shared_ptr<const Analysis>(std::move(analysis));
+}
+
+}  // namespace shardwright

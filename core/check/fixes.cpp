@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/fixes.h"
+
+#include "inference/solve.h"
+#include "sharding/shard_text.h"
+
+#include <algorithm>
+
+namespace shardwright {
+
+namespace {
+
+void unite(DeviceGroup& into, const DeviceGroup& more) {
+    DeviceGroup result;
+    std::set_union(into.begin(), into.end(), more.begin(), more.end(), std::back_inserter(result));
+    into = std::move(result);
+}
+
+/// The layout with dimension `dim` whole: every device that had a part of it has all of it.
+Layout gathered(const Layout& layout, std::size_t dim) {
+    std::int64_t inner = 1, along = 1;
+    for (std::size_t d = layout.dims().size(); d-- > dim;)
+        for (const Component& c : layout.dims()[d])
+            (d == dim ? along : inner) *= c.shards;
+    auto dims = layout.dims();
+    dims[dim] = {{layout.shape()[dim], 1}};
+    std::vector<DeviceGroup> groups(layout.groups().size() / static_cast<std::size_t>(along));
+    for (std::int64_t shard = 0; shard < layout.shardCount(); ++shard) {
+        const std::int64_t outer = shard / (inner * along);
+        unite(groups[static_cast<std::size_t>(outer * inner + shard % inner)],
+              layout.groups()[static_cast<std::size_t>(shard)]);
+    }
+    return Layout(layout.shape(), std::move(dims), std::move(groups));
+}
+
+/// One set of new input layouts: (slot, layout) pairs.
+struct Candidate {
+    std::vector<std::pair<std::size_t, LayoutRef>> changes;
+    std::string what;  ///< "a over tp"
+    std::int64_t bytes = 0;
+};
+
+class FixFinder {
+public:
+    FixFinder(const Analysis& analysis, const MeaningProblem& problem, LayoutPool& pool)
+        : m_analysis(analysis), m_problem(problem), m_pool(pool), m_node(analysis.graph().node(problem.node)),
+          m_meaning(analysis.meaning.nodes[problem.node.index()]) {
+        m_devices = m_meaning.solution ? m_meaning.solution->devices : DeviceGroup{};
+        for (const SlotMeaning& slot : m_meaning.inputs) {
+            m_inputs.push_back(slot.layout);
+            if (m_devices.empty() && slot.source == LayoutSource::Explicit && slot.layout)
+                m_devices = slot.layout->devices();
+        }
+        if (m_devices.empty())
+            m_devices = m_analysis.configuration.allDevices();
+    }
+
+    std::vector<Fix> run() {
+        collect();
+        std::vector<Candidate> good;
+        for (Candidate& candidate : m_candidates)
+            if (works(candidate)) {
+                price(candidate);
+                good.push_back(std::move(candidate));
+            }
+        std::stable_sort(good.begin(), good.end(), [](const Candidate& a, const Candidate& b) { return a.bytes < b.bytes; });
+        if (good.size() > 3)
+            good.resize(3);
+        std::vector<Fix> fixes;
+        for (const Candidate& candidate : good)
+            fixes.push_back(toFix(candidate));
+        return fixes;
+    }
+
+private:
+    const std::string& nameOf(std::size_t slot) const { return m_analysis.graph().value(m_node.inputs[slot]).name; }
+
+    void collect() {
+        Candidate all;
+        for (std::size_t slot = 0; slot < m_node.inputs.size() && slot < m_inputs.size(); ++slot) {
+            const LayoutRef& layout = m_inputs[slot];
+            if (!m_node.inputs[slot] || !layout || layout->isWhole())
+                continue;
+            const LayoutRef whole = m_pool.intern(Layout::replicated(layout->shape(), m_devices));
+            int splitDims = 0;
+            for (std::size_t d = 0; d < layout->dims().size(); ++d)
+                splitDims += layout->isSplit(d) ? 1 : 0;
+            for (std::size_t d = 0; d < layout->dims().size() && splitDims > 1; ++d)
+                if (layout->isSplit(d))
+                    m_candidates.push_back({{{slot, m_pool.intern(gathered(*layout, d))}},
+                                            "`" + nameOf(slot) + "` along dimension " + std::to_string(d)});
+            m_candidates.push_back({{{slot, whole}}, "`" + nameOf(slot) + "`"});
+            all.changes.emplace_back(slot, whole);
+            all.what += (all.what.empty() ? "`" : " and `") + nameOf(slot) + "`";
+        }
+        if (all.changes.size() > 1)
+            m_candidates.push_back(std::move(all));
+    }
+
+    bool works(const Candidate& candidate) const {
+        std::vector<LayoutRef> inputs = m_inputs;
+        for (const auto& [slot, layout] : candidate.changes)
+            inputs[slot] = layout;
+        static const TensorInfo none;
+        std::vector<const TensorInfo*> outputs;
+        for (const ValueId output : m_node.outputs)
+            outputs.push_back(output ? &m_analysis.shapes->of(output) : &none);
+        return solveNode(m_analysis.rules->of(m_node.id), m_devices, inputs, outputs, m_pool).problems.empty();
+    }
+
+    void price(Candidate& candidate) const {
+        for (const auto& [slot, layout] : candidate.changes) {
+            const LayoutRef& arrives = m_meaning.inputs[slot].arrives;
+            if (!arrives)
+                continue;  // Whole on every device: cutting it is free.
+            const int bits = std::max(1, elementBits(m_analysis.shapes->of(m_node.inputs[slot]).elementType));
+            const ReshardPlan plan = planReshard(piecesOf(*arrives), ReduceKind::None, *layout,
+                                                 m_analysis.configuration.mesh, bits);
+            for (const GroupOperation& group : plan.groups)
+                candidate.bytes += group.bytes;
+        }
+    }
+
+    Fix toFix(const Candidate& candidate) const {
+        Fix fix;
+        fix.bytes = candidate.bytes;
+        fix.id = "gather";
+        std::vector<Edit> edits;
+        Document document = m_analysis.document;
+        for (const auto& [slot, layout] : candidate.changes) {
+            fix.id += "-" + nameOf(slot);
+            // Each edit replaces the node's whole annotation: the next one starts from the result.
+            edits.push_back(editSpec(document, m_node.id, m_analysis.configuration.name, nameOf(slot), layout.get(),
+                                     m_analysis.shapes->of(m_node.inputs[slot])));
+            apply(document.annotations, edits.back());
+        }
+        fix.title = "Gather " + candidate.what + " at `" + m_analysis.graph().label(m_node.id) + "` (" +
+                    (fix.bytes == 0 ? std::string("free") : std::to_string(fix.bytes) + " bytes") + ")";
+        fix.edit = joinEdits(fix.title, std::move(edits));
+        return fix;
+    }
+
+    const Analysis& m_analysis;
+    const MeaningProblem& m_problem;
+    LayoutPool& m_pool;
+    const NodeInfo& m_node;
+    const NodeMeaning& m_meaning;
+    DeviceGroup m_devices;
+    std::vector<LayoutRef> m_inputs;
+    std::vector<Candidate> m_candidates;
+};
+
+}  // namespace
+
+std::vector<Fix> findFixes(const Analysis& analysis, const MeaningProblem& problem, LayoutPool& pool) {
+    return FixFinder(analysis, problem, pool).run();
+}
+
+}  // namespace shardwright

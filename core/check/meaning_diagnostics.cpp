@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/meaning_diagnostics.h"
+
+#include "check/fixes.h"
+#include "sharding/shard_text.h"
+
+#include <algorithm>
+#include <set>
+
+namespace shardwright {
+
+namespace {
+
+std::string listDevices(const DeviceGroup& devices) {
+    std::string text = devices.size() == 1 ? "device " : "devices ";
+    for (std::size_t i = 0; i < devices.size(); ++i)
+        text += (i ? ", " : "") + std::to_string(devices[i]);
+    return text;
+}
+
+/// Words for the problems of one analysis.
+class MeaningWords {
+public:
+    MeaningWords(const Analysis& analysis, LayoutPool& pool) : m_analysis(analysis), m_pool(pool) {}
+
+    std::vector<Diagnostic> run() {
+        for (const MeaningProblem& problem : m_analysis.meaning.problems)
+            m_result.push_back(word(problem));
+        for (const NodeId id : m_analysis.graph().main().order)
+            checkRule(id);
+        if (m_analysis.options.profile == Profile::Strict)
+            checkStrictSpecs();
+        for (const CommEntry& entry : m_analysis.communication.entries)
+            m_result.push_back(word(entry));
+        return std::move(m_result);
+    }
+
+private:
+    const NodeInfo& node(NodeId id) const { return m_analysis.graph().node(id); }
+    const Mesh& mesh() const { return m_analysis.configuration.mesh; }
+
+    std::string title(NodeId id) const {
+        const GraphIndex& graph = m_analysis.graph();
+        return std::string(graph.opType(id)) + " `" + graph.label(id) + "`: ";
+    }
+
+    std::string tensorOf(NodeId id, int slot) const {
+        const NodeInfo& n = node(id);
+        const auto index = static_cast<std::size_t>(slot);
+        if (slot < 0)
+            return {};
+        const ValueId value = index < n.inputs.size() ? n.inputs[index]
+                              : index - n.inputs.size() < n.captures.size() ? n.captures[index - n.inputs.size()] : ValueId{};
+        return value ? m_analysis.graph().value(value).name : std::string();
+    }
+
+    LayoutRef layoutOf(NodeId id, int slot) const {
+        const auto& inputs = m_analysis.meaning.nodes[id.index()].inputs;
+        return slot >= 0 && static_cast<std::size_t>(slot) < inputs.size() ? inputs[static_cast<std::size_t>(slot)].layout
+                                                                           : nullptr;
+    }
+
+    std::string shardText(const Layout& layout, std::size_t dim) const {
+        if (const auto sharding = decode(mesh(), layout)) {
+            std::string axes;
+            if (dim < sharding->dims.size())
+                for (const MeshComponent& c : sharding->dims[dim])
+                    for (const int axis : c.axes)
+                        axes += (axes.empty() ? "" : "+") + mesh().axes[static_cast<std::size_t>(axis)].name;
+            if (!axes.empty())
+                return " over " + axes;
+        }
+        std::int64_t shards = 1;
+        for (const Component& c : layout.dims()[dim])
+            shards *= c.shards;
+        return " into " + std::to_string(shards);
+    }
+
+    /// "`a` [8, 16, 256] is split on axis 2 over tp (devices 0, 1)"
+    std::string describeSplit(NodeId id, int slot) const {
+        const LayoutRef layout = layoutOf(id, slot);
+        std::string text = "`" + tensorOf(id, slot) + "`";
+        if (!layout)
+            return text + " is whole on every device";
+        std::string where;
+        for (std::size_t d = 0; d < layout->dims().size(); ++d)
+            if (layout->isSplit(d))
+                where += (where.empty() ? " is split on axis " : " and axis ") + std::to_string(d) + " (size " +
+                         std::to_string(layout->shape()[d]) + ")" + shardText(*layout, d);
+        return text + (where.empty() ? " is whole" : where) + " on " + listDevices(layout->devices());
+    }
+
+    int firstSplitDim(NodeId id, int slot) const {
+        const LayoutRef layout = layoutOf(id, slot);
+        for (std::size_t d = 0; layout && d < layout->dims().size(); ++d)
+            if (layout->isSplit(d))
+                return static_cast<int>(d);
+        return -1;
+    }
+
+    Diagnostic word(const MeaningProblem& problem) {
+        Diagnostic d;
+        d.node = problem.node;
+        d.tensor = tensorOf(problem.node, problem.slot);
+        d.dimension = problem.dim >= 0 ? problem.dim : firstSplitDim(problem.node, problem.slot);
+        const RulePtr& rule = m_analysis.rules->of(problem.node);
+        const Factor* factor =
+            problem.factor >= 0 ? &rule->factors[static_cast<std::size_t>(problem.factor)] : nullptr;
+        const std::string split = describeSplit(problem.node, problem.slot);
+        switch (problem.kind) {
+        case MeaningProblem::Kind::NoDevice:
+            d.code = "SW301";
+            d.message = std::to_string(problem.cellsWithoutDevice) + " of the " + std::to_string(problem.cells) +
+                        (problem.cells == 1 ? " cell has no device: " : " cells have no device: ") +
+                        (problem.otherSlot >= 0 ? describeSplit(problem.node, problem.otherSlot) + ", and " : "") + split +
+                        ", so that no device holds what such a cell needs of both";
+            break;
+        case MeaningProblem::Kind::SplitWhole:
+            d.code = rule->known ? "SW302" : "SW305";
+            d.message = split + ", but dimension " + std::to_string(problem.dim) + " must be whole: " + factor->reason;
+            break;
+        case MeaningProblem::Kind::SplitNeighbour:
+            d.code = "SW303";
+            d.message = split + ", but dimension " + std::to_string(problem.dim) +
+                        " needs elements of its neighbours: " + factor->reason;
+            break;
+        case MeaningProblem::Kind::ViewEdge:
+            d.code = "SW304";
+            d.message = split + ", and its shard edges do not fall on the edges of the dimensions that this view makes of it";
+            break;
+        case MeaningProblem::Kind::MoveCount:
+            d.code = "SW410";
+            d.message = split + " and cannot be moved to the devices of this node, whose number differs; give the input a spec here";
+            break;
+        case MeaningProblem::Kind::OutsideStage:
+            d.code = "SW411";
+            d.message = split + ", outside the devices of the stage of this node";
+            break;
+        }
+        d.message = title(problem.node) + d.message;
+        d.fixes = findFixes(m_analysis, problem, m_pool);
+        return d;
+    }
+
+    /// A node takes part in the annotations when it is not whole on every device.
+    void checkRule(NodeId id) {
+        const NodeMeaning& meaning = m_analysis.meaning.nodes[id.index()];
+        if (meaning.everywhere || !m_analysis.hasConfiguration)
+            return;
+        const RulePtr& rule = m_analysis.rules->of(id);
+        const bool strict = m_analysis.options.profile == Profile::Strict;
+        if (!rule->known) {
+            Diagnostic d;
+            d.code = "SW306";
+            d.severity = strict ? Severity::Unsupported : Severity::Warning;
+            d.node = id;
+            d.message = title(id) + "no rule: " +
+                        (rule->factors.empty() || rule->factors[0].reason.empty() ? "it is treated as whole"
+                                                                                  : rule->factors[0].reason);
+            m_result.push_back(std::move(d));
+        } else if (!rule->strict && splits(meaning)) {
+            Diagnostic d;
+            d.code = strict ? "SW307" : "SW308";
+            d.severity = strict ? Severity::Unsupported : Severity::Info;
+            d.node = id;
+            d.message = title(id) + (strict ? "not covered by proposal 0007: " : "needs profile extended: ") + rule->strictReason;
+            m_result.push_back(std::move(d));
+        }
+    }
+
+    static bool splits(const NodeMeaning& meaning) {
+        const auto split = [](const SlotMeaning& s) { return s.layout && !s.layout->isWhole(); };
+        return std::any_of(meaning.inputs.begin(), meaning.inputs.end(), split) ||
+               std::any_of(meaning.outputs.begin(), meaning.outputs.end(), split);
+    }
+
+    /// Strict: explicit specs of two inputs that differ on an axis where neither broadcasts. Tensors that are whole
+    /// on the devices are exempt.
+    void checkStrictSpecs() {
+        for (const NodeId id : m_analysis.graph().main().order) {
+            const NodeMeaning& meaning = m_analysis.meaning.nodes[id.index()];
+            if (meaning.solution && meaning.solution->cells)
+                checkStrictSpecs(id, meaning, *meaning.solution->cells);
+        }
+    }
+
+    void checkStrictSpecs(NodeId id, const NodeMeaning& meaning, const CellGrid& cells) {
+        for (std::size_t a = 0; a < meaning.inputs.size(); ++a)
+            for (std::size_t b = a + 1; b < meaning.inputs.size(); ++b) {
+                const SlotMeaning &x = meaning.inputs[a], &y = meaning.inputs[b];
+                if (x.source != LayoutSource::Explicit || y.source != LayoutSource::Explicit || !x.layout || !y.layout ||
+                    x.layout->isWhole() || y.layout->isWhole())
+                    continue;
+                const int factor = differingFactor(*cells.rule, a, *x.layout, b, *y.layout);
+                if (factor < 0)
+                    continue;
+                Diagnostic d;
+                d.code = "SW309";
+                d.node = id;
+                d.tensor = tensorOf(id, static_cast<int>(b));
+                d.message = title(id) + "the specs of " + describeSplit(id, static_cast<int>(a)) + " and " +
+                            describeSplit(id, static_cast<int>(b)) + " differ on a common axis (" +
+                            cells.rule->factors[static_cast<std::size_t>(factor)].name + "), which profile strict does not allow";
+                m_result.push_back(std::move(d));
+            }
+    }
+
+    static int differingFactor(const Rule& rule, std::size_t a, const Layout& x, std::size_t b, const Layout& y) {
+        for (std::size_t i = 0; i < rule.inputs[a].dims.size(); ++i)
+            for (std::size_t j = 0; j < rule.inputs[b].dims.size(); ++j) {
+                const auto &f = rule.inputs[a].dims[i], &g = rule.inputs[b].dims[j];
+                if (!f.empty() && f == g && x.dims()[i] != y.dims()[j])
+                    return f[0];
+            }
+        return -1;
+    }
+
+    Diagnostic word(const CommEntry& entry) const {
+        Diagnostic d;
+        d.code = "SW501";
+        d.severity = Severity::Communication;
+        d.node = entry.node;
+        d.tensor = m_analysis.graph().value(entry.value).name;
+        d.message = collectiveName(entry.kind);
+        for (std::size_t i = 0; i < entry.axes.size(); ++i)
+            d.message += (i ? "+" : " over ") + mesh().axes[static_cast<std::size_t>(entry.axes[i])].name;
+        d.message += " of " + std::to_string(entry.bytes) + " bytes in " + std::to_string(entry.groups.size()) +
+                     (entry.groups.size() == 1 ? " group: " : " groups: ") + entry.cause;
+        return d;
+    }
+
+    const Analysis& m_analysis;
+    LayoutPool& m_pool;
+    std::vector<Diagnostic> m_result;
+};
+
+}  // namespace
+
+std::vector<Diagnostic> diagnoseMeaning(const Analysis& analysis, LayoutPool& pool) {
+    return MeaningWords(analysis, pool).run();
+}
+
+}  // namespace shardwright
