@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/document.h"
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace shardwright {
+
+// Edits are values. apply() returns the inverse; nothing else changes annotations.
+
+/// Replaces the whole annotation of one node (all configurations). Every other node edit is lowered to this.
+struct SetNodeAnnotation {
+    NodeId node;
+    std::shared_ptr<const NodeAnnotation> annotation;  ///< Null: none.
+};
+/// Replaces the model's list of configurations.
+struct SetConfigurations {
+    std::shared_ptr<const std::vector<onnx::DeviceConfigurationProto>> configurations;
+};
+/// Sets one of our metadata entries; empty text removes it.
+struct SetMetadata {
+    std::string key;
+    std::string value;
+};
+
+using EditStep = std::variant<SetNodeAnnotation, SetConfigurations, SetMetadata>;
+
+/// One undoable change: "Assign axis tp to 24 nodes".
+struct Edit {
+    std::string title;
+    std::vector<EditStep> steps;
+
+    bool empty() const { return steps.empty(); }
+};
+
+/// Applies the steps in order and gives the edit that takes them back (same title).
+Edit apply(Annotations& annotations, const Edit& edit);
+
+}  // namespace shardwright

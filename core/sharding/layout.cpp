@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sharding/layout.h"
+
+#include "sharding/layout_canonical.h"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+
+namespace shardwright {
+
+namespace {
+
+void sortGroup(DeviceGroup& group) {
+    if (!std::is_sorted(group.begin(), group.end()))
+        std::sort(group.begin(), group.end());
+    group.erase(std::unique(group.begin(), group.end()), group.end());
+}
+
+DeviceGroup unionOf(const std::vector<DeviceGroup>& groups) {
+    DeviceGroup all;
+    std::size_t count = 0;
+    for (const DeviceGroup& group : groups)
+        count += group.size();
+    all.reserve(count);
+    for (const DeviceGroup& group : groups)
+        all.insert(all.end(), group.begin(), group.end());
+    sortGroup(all);
+    return all;
+}
+
+struct Range {
+    std::int64_t begin = 0, end = 0;
+};
+
+/// The elements of block `digit` of one component.
+Range blockRange(const Component& component, std::int64_t digit) {
+    const std::int64_t block = component.block();
+    // digit * block may exceed 64 bits for absurd shard counts; empty all the same.
+    if (digit > 0 && block > component.size / digit)
+        return {component.size, component.size};
+    const std::int64_t begin = std::min(component.size, digit * block);
+    return {begin, component.size - begin < block ? component.size : begin + block};
+}
+
+/// The index set of shard coordinate `coordinate` (over all components) of a dimension.
+IndexSet dimensionSet(const std::vector<Component>& dim, std::int64_t coordinate) {
+    std::vector<IndexSet::Interval> set{{0, 1}};
+    std::int64_t size = 1;
+    for (auto component = dim.rbegin(); component != dim.rend(); ++component) {
+        const Range range = blockRange(*component, coordinate % component->shards);
+        coordinate /= component->shards;
+        const bool full = set.size() == 1 && set[0].begin == 0 && set[0].end == size;
+        if (full || set.empty()) {
+            if (full)
+                set[0] = {range.begin * size, range.end * size};
+        } else {
+            std::vector<IndexSet::Interval> shifted;
+            shifted.reserve(set.size() * static_cast<std::size_t>(range.end - range.begin));
+            for (std::int64_t x = range.begin; x < range.end; ++x) {
+                for (const IndexSet::Interval& interval : set)
+                    shifted.push_back({x * size + interval.begin, x * size + interval.end});
+            }
+            set = std::move(shifted);
+        }
+        size *= component->size;
+    }
+    return IndexSet(std::move(set));
+}
+
+std::int64_t shardsOf(const std::vector<Component>& dim) {
+    std::int64_t product = 1;
+    for (const Component& component : dim)
+        product *= component.shards;
+    return product;
+}
+
+// The hash must be equal for equal maps of different structure, so it is computed from the map: the sum over devices
+// and their elements of a product of polynomials of the indices, modulo 2^64. Moments of a mixed-radix product of
+// intervals have closed forms, so that this costs a few multiplications a block, not an element.
+struct Moments {
+    std::uint64_t count = 1, sum = 0, squares = 0;
+};
+
+std::uint64_t sumBelow(std::uint64_t n) {
+    return n % 2 == 0 ? n / 2 * (n - 1) : (n - 1) / 2 * n;
+}
+
+std::uint64_t squaresBelow(std::uint64_t n) {
+    if (n == 0)
+        return 0;
+    std::uint64_t factors[3] = {n - 1, n, 2 * n - 1};
+    factors[factors[0] % 2 == 0 ? 0 : 1] /= 2;
+    for (std::uint64_t& factor : factors) {
+        if (factor % 3 == 0) {
+            factor /= 3;
+            break;
+        }
+    }
+    return factors[0] * factors[1] * factors[2];
+}
+
+Moments momentsOf(Range range) {
+    const auto begin = static_cast<std::uint64_t>(range.begin);
+    const auto end = static_cast<std::uint64_t>(range.end);
+    return {end - begin, sumBelow(end) - sumBelow(begin), squaresBelow(end) - squaresBelow(begin)};
+}
+
+/// Moments of stride * x + y for all pairs.
+Moments combine(const Moments& x, std::uint64_t stride, const Moments& y) {
+    return {x.count * y.count, stride * x.sum * y.count + x.count * y.sum,
+            stride * stride * x.squares * y.count + 2 * stride * x.sum * y.sum + x.count * y.squares};
+}
+
+std::uint64_t mix(std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return x ^ (x >> 31);
+}
+
+/// One value a shard coordinate of dimension `d`.
+void dimensionHashes(const std::vector<Component>& dim, std::size_t d, std::vector<std::uint64_t>& hashes) {
+    const std::uint64_t seed = 0x9e3779b97f4a7c15ULL * (d + 1);
+    const std::uint64_t a = mix(seed), b = mix(seed + 1), c = mix(seed + 2);
+    const std::int64_t count = shardsOf(dim);
+    for (std::int64_t coordinate = 0; coordinate < count; ++coordinate) {
+        Moments moments;
+        std::uint64_t stride = 1;
+        std::int64_t rest = coordinate;
+        for (auto component = dim.rbegin(); component != dim.rend(); ++component) {
+            moments = combine(momentsOf(blockRange(*component, rest % component->shards)), stride, moments);
+            rest /= component->shards;
+            stride *= static_cast<std::uint64_t>(component->size);
+        }
+        hashes.push_back(a * moments.count + b * moments.sum + c * moments.squares);
+    }
+}
+
+std::size_t hashOf(const std::vector<std::int64_t>& shape, const std::vector<std::vector<Component>>& dims,
+                   const std::vector<DeviceGroup>& groups, const DeviceGroup& devices) {
+    std::vector<std::uint64_t> tables;
+    std::vector<std::uint64_t> partial(groups.size(), 1);
+    std::size_t inner = groups.size();
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+        tables.clear();
+        dimensionHashes(dims[d], d, tables);
+        inner /= tables.size();
+        for (std::size_t shard = 0; shard < partial.size(); ++shard)
+            partial[shard] *= tables[shard / inner % tables.size()];
+    }
+    std::uint64_t hash = 0;
+    for (std::size_t shard = 0; shard < groups.size(); ++shard) {
+        std::uint64_t weight = 0;
+        for (const DeviceId device : groups[shard])
+            weight += mix(static_cast<std::uint64_t>(device) + 17);
+        hash += weight * partial[shard];
+    }
+    for (const std::int64_t size : shape)
+        hash = mix(hash ^ static_cast<std::uint64_t>(size));
+    for (const DeviceId device : devices)
+        hash = mix(hash + static_cast<std::uint64_t>(device));
+    return static_cast<std::size_t>(hash);
+}
+
+/// Joins boxes that differ in one dimension only, until none do.
+void mergeBoxes(std::vector<Box>& boxes) {
+    const auto lessBut = [](std::size_t skip) {
+        return [skip](const Box& a, const Box& b) {
+            for (std::size_t d = 0; d < a.dims.size(); ++d) {
+                if (d == skip || a.dims[d] == b.dims[d])
+                    continue;
+                const auto less = [](const IndexSet::Interval& x, const IndexSet::Interval& y) {
+                    return x.begin != y.begin ? x.begin < y.begin : x.end < y.end;
+                };
+                const auto& x = a.dims[d].intervals();
+                const auto& y = b.dims[d].intervals();
+                return std::lexicographical_compare(x.begin(), x.end(), y.begin(), y.end(), less);
+            }
+            return false;
+        };
+    };
+    for (bool again = boxes.size() > 1; again;) {
+        again = false;
+        for (std::size_t d = boxes.front().dims.size(); d-- > 0;) {
+            const auto less = lessBut(d);
+            std::stable_sort(boxes.begin(), boxes.end(), less);
+            std::vector<Box> merged;
+            for (Box& box : boxes) {
+                if (!merged.empty() && !less(merged.back(), box)) {
+                    merged.back().dims[d] = merged.back().dims[d].unite(box.dims[d]);
+                    again = true;
+                } else {
+                    merged.push_back(std::move(box));
+                }
+            }
+            boxes = std::move(merged);
+        }
+        again = again && boxes.size() > 1;
+    }
+}
+
+}  // namespace
+
+Layout::Layout(std::vector<std::int64_t> shape, std::vector<std::vector<Component>> dims,
+               std::vector<DeviceGroup> groups)
+    : m_shape(std::move(shape)), m_dims(std::move(dims)), m_groups(std::move(groups)) {
+    m_dims.resize(m_shape.size());
+    [[maybe_unused]] std::int64_t shards = 1;
+    for (std::size_t d = 0; d < m_dims.size(); ++d) {
+        if (m_dims[d].empty())
+            m_dims[d].push_back({m_shape[d], 1});
+        shards *= shardsOf(m_dims[d]);
+    }
+    assert(shards == shardCount());
+    for (DeviceGroup& group : m_groups)
+        sortGroup(group);
+    m_devices = unionOf(m_groups);
+    canonicalise();
+}
+
+Layout Layout::replicated(std::vector<std::int64_t> shape, DeviceGroup devices) {
+    std::vector<DeviceGroup> groups;
+    groups.push_back(std::move(devices));
+    return Layout(std::move(shape), {}, std::move(groups));
+}
+
+void Layout::canonicalise() {
+    canonicaliseLayout(m_shape, m_dims, m_groups);
+    m_hash = hashOf(m_shape, m_dims, m_groups, m_devices);
+}
+
+bool Layout::isSplit(std::size_t dim) const {
+    return std::any_of(m_dims[dim].begin(), m_dims[dim].end(),
+                       [](const Component& component) { return component.shards > 1; });
+}
+
+std::vector<std::int64_t> Layout::shardCoordinates(std::int64_t shard) const {
+    std::vector<std::int64_t> coordinates;
+    for (auto dim = m_dims.rbegin(); dim != m_dims.rend(); ++dim) {
+        for (auto component = dim->rbegin(); component != dim->rend(); ++component) {
+            coordinates.push_back(shard % component->shards);
+            shard /= component->shards;
+        }
+    }
+    std::reverse(coordinates.begin(), coordinates.end());
+    return coordinates;
+}
+
+Box Layout::shardBox(std::int64_t shard) const {
+    Box box;
+    box.dims.resize(m_dims.size());
+    for (std::size_t d = m_dims.size(); d-- > 0;) {
+        const std::int64_t count = shardsOf(m_dims[d]);
+        box.dims[d] = dimensionSet(m_dims[d], shard % count);
+        shard /= count;
+    }
+    return box;
+}
+
+std::vector<Box> Layout::holding(DeviceId device) const {
+    std::vector<std::int64_t> shards;
+    for (std::size_t shard = 0; shard < m_groups.size(); ++shard) {
+        if (std::binary_search(m_groups[shard].begin(), m_groups[shard].end(), device))
+            shards.push_back(static_cast<std::int64_t>(shard));
+    }
+    // The shards form a product when they are as many as the product of their coordinates a dimension.
+    std::vector<std::vector<std::int64_t>> coordinates(m_dims.size());
+    std::size_t product = shards.empty() ? 0 : 1;
+    std::int64_t inner = 1;
+    for (std::size_t d = m_dims.size(); d-- > 0;) {
+        const std::int64_t count = shardsOf(m_dims[d]);
+        for (const std::int64_t shard : shards)
+            coordinates[d].push_back(shard / inner % count);
+        std::sort(coordinates[d].begin(), coordinates[d].end());
+        coordinates[d].erase(std::unique(coordinates[d].begin(), coordinates[d].end()), coordinates[d].end());
+        product *= coordinates[d].size();
+        inner *= count;
+    }
+    std::vector<Box> boxes;
+    if (product == shards.size() && !shards.empty()) {
+        Box box;
+        for (std::size_t d = 0; d < m_dims.size(); ++d) {
+            std::vector<IndexSet::Interval> intervals;
+            for (const std::int64_t coordinate : coordinates[d]) {
+                const IndexSet set = dimensionSet(m_dims[d], coordinate);
+                intervals.insert(intervals.end(), set.intervals().begin(), set.intervals().end());
+            }
+            box.dims.emplace_back(std::move(intervals));
+        }
+        if (!box.empty())
+            boxes.push_back(std::move(box));
+        return boxes;
+    }
+    for (const std::int64_t shard : shards) {
+        Box box = shardBox(shard);
+        if (!box.empty())
+            boxes.push_back(std::move(box));
+    }
+    mergeBoxes(boxes);
+    return boxes;
+}
+
+Layout Layout::restrictedTo(const DeviceGroup& allowed) const {
+    std::vector<DeviceGroup> groups;
+    groups.reserve(m_groups.size());
+    for (const DeviceGroup& group : m_groups) {
+        DeviceGroup kept;
+        std::set_intersection(group.begin(), group.end(), allowed.begin(), allowed.end(), std::back_inserter(kept));
+        groups.push_back(std::move(kept));
+    }
+    return Layout(m_shape, m_dims, std::move(groups));
+}
+
+Layout Layout::movedTo(const DeviceGroup& to) const {
+    assert(to.size() == m_devices.size());
+    std::vector<DeviceGroup> groups = m_groups;
+    for (DeviceGroup& group : groups) {
+        for (DeviceId& device : group) {
+            const auto position = std::lower_bound(m_devices.begin(), m_devices.end(), device) - m_devices.begin();
+            device = to[static_cast<std::size_t>(position)];
+        }
+    }
+    return Layout(m_shape, m_dims, std::move(groups));
+}
+
+bool Layout::operator==(const Layout& other) const {
+    if (this == &other)
+        return true;
+    if (m_hash != other.m_hash || m_shape != other.m_shape || m_devices != other.m_devices)
+        return false;
+    if (m_dims == other.m_dims && m_groups == other.m_groups)
+        return true;
+    return sameElementMap(*this, other);
+}
+
+}  // namespace shardwright
