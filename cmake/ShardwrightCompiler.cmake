@@ -29,7 +29,7 @@ if(SHARDWRIGHT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
         "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime"
         "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1
         "${SHARDWRIGHT_CCACHE}")
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    if(SHARDWRIGHT_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         target_compile_options(shardwright_options INTERFACE -fpch-preprocess)
     endif()
 endif()
