@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "canvas/layered_layout.h"
+#include "ui/canvas/layered_layout.h"
 
 #include <memory>
 #include <vector>

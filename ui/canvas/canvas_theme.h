@@ -4,6 +4,8 @@
 #include <QColor>
 #include <QPalette>
 
+#include <string_view>
+
 namespace shardwright {
 
 /// Kinds of operators that are told apart by colour.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "canvas/graph_canvas.h"
+#include "ui/canvas/graph_canvas.h"
 
 #include <QRectF>
 #include <QString>

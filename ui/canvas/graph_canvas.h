@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "canvas/canvas_theme.h"
-#include "canvas/graph_scene.h"
+#include "ui/canvas/canvas_theme.h"
+#include "ui/canvas/graph_scene.h"
 #include "model/ids.h"
 
 #include <QAbstractScrollArea>

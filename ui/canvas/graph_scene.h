@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "canvas/arrangement.h"
-#include "canvas/placed_scene.h"
-#include "canvas/scene_structure.h"
+#include "ui/canvas/arrangement.h"
+#include "ui/canvas/placed_scene.h"
+#include "ui/canvas/scene_structure.h"
 
 #include <memory>
 #include <unordered_map>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "canvas/scene_structure.h"
-#include "canvas/spatial_index.h"
+#include "ui/canvas/scene_structure.h"
+#include "ui/canvas/spatial_index.h"
 
 #include <QPointF>
 #include <QRectF>

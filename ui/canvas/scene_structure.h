@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "canvas/canvas_theme.h"
-#include "canvas/layered_layout.h"
-#include "canvas/text_metrics.h"
+#include "ui/canvas/canvas_theme.h"
+#include "ui/canvas/layered_layout.h"
+#include "ui/canvas/text_metrics.h"
 #include "model/cancel.h"
 #include "model/document.h"
 #include "model/ids.h"

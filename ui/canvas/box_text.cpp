@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ui/canvas/box_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardwright {
+
+namespace {
+
+constexpr double kMinWidth = 124, kMaxWidth = 208;
+constexpr double kPadding = 24;
+constexpr double kChipRoom = 34;  ///< Beside the operator, for the first axis.
+
+/// Few distinct widths make few distinct layouts.
+float stepped(double width) {
+    return static_cast<float>(std::ceil(std::clamp(width, kMinWidth, kMaxWidth) / 12) * 12);
+}
+
+}  // namespace
+
+BoxSize nodeBoxSize(const GraphIndex& graph, NodeId id, const TextMetrics& metrics) {
+    const std::string_view op = graph.opType(id);
+    double width = metrics.titleWidth(op.substr(0, 64)) + kPadding + kChipRoom;
+    int lines = 0;
+    const std::string name = shownName(graph, id);
+    if (!name.empty()) {
+        width = std::max(width, metrics.smallWidth(sameDigits(name)) + kPadding);
+        ++lines;
+    }
+    lines += std::min(static_cast<int>(weightsOf(graph, id).size()), kWeightLines);
+    if (op == "Constant")
+        return {stepped(0), kHeaderHeight};
+    return {stepped(width), kHeaderHeight + (lines > 0 ? 8 : 0) + kLineHeight * static_cast<float>(lines)};
+}
+
+BoxSize valueBoxSize(const std::string& name, const TextMetrics& metrics) {
+    return {stepped(metrics.titleWidth(sameDigits(name)) + kPadding + 10), 30};
+}
+
+BoxSize scopeBoxSize(const std::string& name, const TextMetrics& metrics) {
+    return {std::max(stepped(metrics.titleWidth(sameDigits(name)) + kPadding + 24), 156.0F), 66};
+}
+
+std::string shownName(const GraphIndex& graph, NodeId id) {
+    std::string name = graph.label(id);
+    // Exporters name a node after its scope and operator; what the frame and the header say is not said again.
+    if (const auto slash = name.rfind('/'); slash != std::string::npos)
+        name.erase(0, slash + 1);
+    return name == graph.opType(id) ? std::string() : name;
+}
+
+std::vector<ValueId> weightsOf(const GraphIndex& graph, NodeId id) {
+    std::vector<ValueId> weights;
+    for (const ValueId value : graph.node(id).inputs) {
+        if (value && graph.value(value).kind == ValueKind::Initializer)
+            weights.push_back(value);
+    }
+    return weights;
+}
+
+std::string_view shortWeightName(std::string_view name) {
+    const auto cut = name.find_last_of("./:");
+    return cut == std::string_view::npos || cut + 1 == name.size() ? name : name.substr(cut + 1);
+}
+
+}  // namespace shardwright

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/graph.h"
+#include "ui/canvas/text_metrics.h"
+
+#include <QString>
+
+#include <string>
+#include <vector>
+
+namespace shardwright {
+
+// Texts in boxes and the sizes that leave room for them.
+
+struct BoxSize {
+    float width = 0, height = 0;
+};
+
+inline constexpr float kHeaderHeight = 24;
+inline constexpr float kLineHeight = 17;
+inline constexpr float kFrameTitleHeight = 28;
+inline constexpr int kWeightLines = 2;
+
+BoxSize nodeBoxSize(const GraphIndex& graph, NodeId id, const TextMetrics& metrics);
+BoxSize valueBoxSize(const std::string& name, const TextMetrics& metrics);
+BoxSize scopeBoxSize(const std::string& name, const TextMetrics& metrics);
+
+/// The node's name without the scope that is drawn around it; empty where it has none.
+std::string shownName(const GraphIndex& graph, NodeId id);
+/// Weights that are drawn inside the node, by slot.
+std::vector<ValueId> weightsOf(const GraphIndex& graph, NodeId id);
+/// The last part of a weight's name: "weight" of "model.layers.0.fc1.weight".
+std::string_view shortWeightName(std::string_view name);
+
+}  // namespace shardwright
