@@ -68,6 +68,9 @@ struct Annotations {
     bool sameAs(const Annotations&) const;  ///< Equal as serialised messages.
 };
 
+/// Whether two node annotations say the same; null and empty do.
+bool sameAnnotation(const std::shared_ptr<const NodeAnnotation>& a, const std::shared_ptr<const NodeAnnotation>& b);
+
 /// Prefix of every metadata key that this program writes.
 inline constexpr const char* kMetadataPrefix = "shardwright.";
 

@@ -15,11 +15,10 @@ namespace shardwright::test {
 inline std::filesystem::path sharedFolder() {
     if (const char* folder = std::getenv("SHARDWRIGHT_SHARED"))
         return folder;
-#ifdef SHARDWRIGHT_SOURCE_DIR
-    return std::filesystem::path(SHARDWRIGHT_SOURCE_DIR).parent_path() / "shared";
-#else
-    return "../shared";
-#endif
+    // ctest sets this; by hand, start the test in the source folder.
+    if (const char* source = std::getenv("SHARDWRIGHT_SOURCE"))
+        return std::filesystem::path(source).parent_path() / "shared";
+    return std::filesystem::current_path().parent_path() / "shared";
 }
 
 /// A file below the shared folder, if it is there.

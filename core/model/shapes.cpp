@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/shapes.h"
+
+namespace shardwright {}
