@@ -118,35 +118,45 @@ std::uint64_t mix(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
-/// One value a shard coordinate of dimension `d`.
-void dimensionHashes(const std::vector<Component>& dim, std::size_t d, std::vector<std::uint64_t>& hashes) {
+std::uint64_t weigh(const Moments& moments, std::size_t d) {
     const std::uint64_t seed = 0x9e3779b97f4a7c15ULL * (d + 1);
-    const std::uint64_t a = mix(seed), b = mix(seed + 1), c = mix(seed + 2);
-    const std::int64_t count = shardsOf(dim);
-    for (std::int64_t coordinate = 0; coordinate < count; ++coordinate) {
+    return mix(seed) * moments.count + mix(seed + 1) * moments.sum + mix(seed + 2) * moments.squares;
+}
+
+/// The hash of each shard coordinate of dimension `d`, multiplied into `partial` for all shards; `inner` shards lie
+/// below one coordinate.
+void multiplyDimension(const std::vector<Component>& dim, std::size_t d, std::size_t inner,
+                       std::vector<std::uint64_t>& partial) {
+    const auto count = static_cast<std::size_t>(shardsOf(dim));
+    for (std::size_t coordinate = 0; coordinate < count; ++coordinate) {
         Moments moments;
         std::uint64_t stride = 1;
-        std::int64_t rest = coordinate;
+        auto rest = static_cast<std::int64_t>(coordinate);
         for (auto component = dim.rbegin(); component != dim.rend(); ++component) {
             moments = combine(momentsOf(blockRange(*component, rest % component->shards)), stride, moments);
             rest /= component->shards;
             stride *= static_cast<std::uint64_t>(component->size);
         }
-        hashes.push_back(a * moments.count + b * moments.sum + c * moments.squares);
+        const std::uint64_t hash = weigh(moments, d);
+        for (std::size_t first = coordinate * inner; first < partial.size(); first += count * inner) {
+            for (std::size_t shard = first; shard < first + inner; ++shard)
+                partial[shard] *= hash;
+        }
     }
 }
 
 std::size_t hashOf(const std::vector<std::int64_t>& shape, const std::vector<std::vector<Component>>& dims,
                    const std::vector<DeviceGroup>& groups, const DeviceGroup& devices) {
-    std::vector<std::uint64_t> tables;
     std::vector<std::uint64_t> partial(groups.size(), 1);
     std::size_t inner = groups.size();
+    std::uint64_t whole = 1;
     for (std::size_t d = 0; d < dims.size(); ++d) {
-        tables.clear();
-        dimensionHashes(dims[d], d, tables);
-        inner /= tables.size();
-        for (std::size_t shard = 0; shard < partial.size(); ++shard)
-            partial[shard] *= tables[shard / inner % tables.size()];
+        const bool split = dims[d].size() > 1 || dims[d].front().shards > 1;
+        inner /= split ? static_cast<std::size_t>(shardsOf(dims[d])) : 1;
+        if (split)
+            multiplyDimension(dims[d], d, inner, partial);
+        else
+            whole *= weigh(momentsOf({0, shape[d]}), d);
     }
     std::uint64_t hash = 0;
     for (std::size_t shard = 0; shard < groups.size(); ++shard) {
@@ -155,6 +165,7 @@ std::size_t hashOf(const std::vector<std::int64_t>& shape, const std::vector<std
             weight += mix(static_cast<std::uint64_t>(device) + 17);
         hash += weight * partial[shard];
     }
+    hash *= whole;
     for (const std::int64_t size : shape)
         hash = mix(hash ^ static_cast<std::uint64_t>(size));
     for (const DeviceId device : devices)

@@ -62,8 +62,10 @@ public:
 private:
     std::vector<std::vector<Component>>& m_dims;
     std::vector<DeviceGroup>& m_groups;
-    std::vector<DeviceGroup> m_distinct;
-    std::vector<int> m_ids;  ///< Index into m_distinct, one a shard.
+    std::vector<std::size_t> m_distinct;  ///< The first shard with each distinct group.
+    std::vector<int> m_ids;               ///< Index into m_distinct, one a shard.
+
+    const DeviceGroup& distinct(std::size_t id) const { return m_groups[m_distinct[id]]; }
 
     static void tidy(std::vector<Component>& dim) {
         std::size_t kept = 0;
@@ -83,22 +85,25 @@ private:
 
     void internGroups() {
         m_ids.reserve(m_groups.size());
+        m_distinct.reserve(m_groups.size());
         constexpr std::size_t kFewGroups = 16;  // A scan beats a map up to here.
         if (m_groups.size() <= kFewGroups) {
-            m_distinct.reserve(m_groups.size());
-            for (const DeviceGroup& group : m_groups) {
-                const auto found = std::find(m_distinct.begin(), m_distinct.end(), group);
-                m_ids.push_back(static_cast<int>(found - m_distinct.begin()));
-                if (found == m_distinct.end())
-                    m_distinct.push_back(group);
+            for (std::size_t shard = 0; shard < m_groups.size(); ++shard) {
+                std::size_t id = 0;
+                while (id < m_distinct.size() && distinct(id) != m_groups[shard])
+                    ++id;
+                m_ids.push_back(static_cast<int>(id));
+                if (id == m_distinct.size())
+                    m_distinct.push_back(shard);
             }
             return;
         }
-        std::map<DeviceGroup, int> known;
-        for (const DeviceGroup& group : m_groups) {
-            const auto [entry, added] = known.try_emplace(group, static_cast<int>(m_distinct.size()));
+        const auto less = [](const DeviceGroup* a, const DeviceGroup* b) { return *a < *b; };
+        std::map<const DeviceGroup*, int, decltype(less)> known(less);
+        for (std::size_t shard = 0; shard < m_groups.size(); ++shard) {
+            const auto [entry, added] = known.try_emplace(&m_groups[shard], static_cast<int>(m_distinct.size()));
             if (added)
-                m_distinct.push_back(group);
+                m_distinct.push_back(shard);
             m_ids.push_back(entry->second);
         }
     }
@@ -107,7 +112,7 @@ private:
         std::vector<DeviceGroup> groups;
         groups.reserve(m_ids.size());
         for (const int id : m_ids)
-            groups.push_back(m_distinct[static_cast<std::size_t>(id)]);
+            groups.push_back(distinct(static_cast<std::size_t>(id)));
         m_groups = std::move(groups);
     }
 
@@ -120,11 +125,11 @@ private:
         DeviceGroup holders;
         for (std::size_t g = 0; g < m_distinct.size(); ++g) {
             if (full[g])
-                holders.insert(holders.end(), m_distinct[g].begin(), m_distinct[g].end());
+                holders.insert(holders.end(), distinct(g).begin(), distinct(g).end());
         }
         std::sort(holders.begin(), holders.end());
         for (std::size_t g = 0; g < m_distinct.size(); ++g) {
-            for (const DeviceId device : m_distinct[g]) {
+            for (const DeviceId device : distinct(g)) {
                 if (bare[g] && !std::binary_search(holders.begin(), holders.end(), device))
                     return true;
             }
@@ -147,6 +152,8 @@ private:
     bool reduceDim(std::size_t d, bool mayJoin) {
         bool changed = false;
         auto& dim = m_dims[d];
+        if (dim.size() == 1 && (!mayJoin || dim[0].shards == 1))
+            return false;
         for (std::size_t c = 0; mayJoin && c < dim.size(); ++c)
             changed = recut(d, c, 1) || changed;
         for (std::size_t c = 0; c + 1 < dim.size();) {

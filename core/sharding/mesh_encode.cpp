@@ -11,8 +11,8 @@ namespace {
 /// An axis in use: where its coordinate sits in a device number, and what one step of it adds to the shard number.
 struct AxisUse {
     int axis = 0;
-    std::int64_t deviceStride = 1;
-    std::int64_t shardStride = 1;
+    int deviceStride = 1;
+    int shardStride = 1;
 };
 
 std::string sizesText(const std::vector<MeshComponent>& components) {
@@ -48,11 +48,12 @@ public:
                              " dimensions, the tensor has " + std::to_string(m_shape.size()),
                          {}};
         m_dims.resize(m_shape.size());
+        m_uses.reserve(m_used.size());
         for (std::size_t d = 0; d < m_shape.size(); ++d) {
             if (const Result<void> ok = addDim(d); !ok)
                 return ok.error();
         }
-        std::int64_t stride = 1;
+        int stride = 1;
         for (auto use = m_uses.rbegin(); use != m_uses.rend(); ++use) {
             use->shardStride = stride;
             stride *= m_mesh.axes[static_cast<std::size_t>(use->axis)].size;
@@ -99,7 +100,7 @@ private:
         if (m_used[i])
             return Error{"axis '" + m_mesh.axes[i].name + "' is used twice", {}};
         m_used[i] = true;
-        std::int64_t stride = 1;
+        int stride = 1;
         for (std::size_t j = i + 1; j < m_mesh.axes.size(); ++j)
             stride *= m_mesh.axes[j].size;
         m_uses.push_back({index, stride, 1});
@@ -107,7 +108,7 @@ private:
     }
 
     std::size_t shardOf(DeviceId device) const {
-        std::int64_t shard = 0;
+        int shard = 0;
         for (const AxisUse& use : m_uses)
             shard += device / use.deviceStride % axis(use).size * use.shardStride;
         return static_cast<std::size_t>(shard);
@@ -140,7 +141,7 @@ private:
     Error emptyShard(std::size_t shard) const {
         std::string where;
         for (const AxisUse& use : m_uses) {
-            const std::int64_t coordinate = static_cast<std::int64_t>(shard) / use.shardStride % axis(use).size;
+            const int coordinate = static_cast<int>(shard) / use.shardStride % axis(use).size;
             where += (where.empty() ? "" : ", ") + axis(use).name + "=" + std::to_string(coordinate);
         }
         return {"a part of the tensor would be on no device: the devices given have none at " + where, {}};
