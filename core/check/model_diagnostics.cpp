@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/model_diagnostics.h"
 
+#include "model/external_data.h"
+
 namespace shardwright {
 
 namespace {
@@ -67,6 +69,17 @@ std::vector<Diagnostic> diagnoseModel(const Model& model, const ShapeTable& shap
             d.message = std::to_string(count - kMostOfAKind) + " further problems of one kind are not listed";
             result.push_back(std::move(d));
         }
+    int broken = 0;
+    for (const ExternalEntry& entry : checkExternalData(model.proto(), model.path().parent_path())) {
+        if (entry.verdict == ExternalEntry::Verdict::Ok || ++broken > kMostOfAKind)
+            continue;
+        Diagnostic d;
+        d.code = "SW617";
+        d.severity = Severity::Warning;
+        d.tensor = entry.tensor;
+        d.message = "external data of `" + entry.tensor + "`: " + entry.reason;
+        result.push_back(std::move(d));
+    }
     for (const std::string& complaint : shapes.complaints()) {
         Diagnostic d;
         d.code = "SW616";

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "check/analysis.h"
+
+#include <string>
+#include <vector>
+
+namespace shardwright::cli {
+
+// Exit codes of docs/command-line.md.
+inline constexpr int kOk = 0;
+inline constexpr int kModelErrors = 1;  ///< The model has errors, or a run does not verify.
+inline constexpr int kUsage = 2;        ///< Bad usage, or input that cannot be read.
+
+enum class Format { Text, Json };
+
+/// Options that several commands share.
+struct Common {
+    std::string model;
+    std::string configuration;
+    std::vector<std::string> bind;  ///< DIM=N
+    Format format = Format::Text;
+    Profile profile = Profile::Extended;
+    std::string output;
+};
+
+struct AnnotateArguments {
+    std::string mesh;
+    std::vector<std::string> shards, stages, stageDevices;
+};
+
+struct RunArguments {
+    std::string backend = "cpu";
+    std::string transport = "threads";
+    std::string inputs;
+    std::string verify;  ///< "", "outputs" or "all"
+    std::string trace;
+    std::string saveShards;
+    std::vector<std::string> observe;
+    std::uint64_t seed = 1;
+    int repeats = 1;
+    int warmUps = 0;
+    double timeLimitSeconds = 600;
+};
+
+int info(const Common& common);
+int check(const Common& common);
+int infer(const Common& common, const std::string& mode);
+int comm(const Common& common);
+int annotate(const Common& common, const AnnotateArguments& arguments);
+int strip(const Common& common);
+int run(const Common& common, const RunArguments& arguments);
+/// argc and argv go to Qt, which draws.
+int render(const Common& common, int argc, char** argv);
+
+/// Prints the error to standard error and gives kUsage.
+int fail(const Error& error);
+/// DIM=N texts. Error: the text that is not of this form.
+Result<Bindings> parseBindings(const std::vector<std::string>& texts);
+
+}  // namespace shardwright::cli

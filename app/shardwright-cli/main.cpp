@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands.h"
+
+#include <CLI/CLI.hpp>
+
+#include <map>
+
+using namespace shardwright;
+
+namespace {
+
+void addModel(CLI::App& command, cli::Common& common) {
+    command.add_option("MODEL", common.model, "ONNX file, binary or text format")->required();
+}
+
+void addFormat(CLI::App& command, cli::Common& common) {
+    static const std::map<std::string, cli::Format> formats{{"text", cli::Format::Text}, {"json", cli::Format::Json}};
+    command.add_option("--format", common.format, "text or json")->transform(CLI::CheckedTransformer(formats));
+}
+
+void addAnalysis(CLI::App& command, cli::Common& common) {
+    static const std::map<std::string, Profile> profiles{{"strict", Profile::Strict}, {"extended", Profile::Extended}};
+    command.add_option("--config", common.configuration, "Device configuration; else the only one, else `default`");
+    command.add_option("--bind", common.bind, "DIM=N: size of a symbolic dimension (8 where not bound)");
+    command.add_option("--profile", common.profile, "strict (proposal 0007 only) or extended")
+        ->transform(CLI::CheckedTransformer(profiles));
+}
+
+void addOutput(CLI::App& command, cli::Common& common) {
+    command.add_option("-o,--output", common.output, "File to write")->required();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app{"Shardwright: how an ONNX model is spread over devices"};
+    app.set_version_flag("--version", "shardwright-cli " SHARDWRIGHT_VERSION);
+    app.require_subcommand(1);
+    cli::Common common;
+    int status = cli::kOk;
+
+    auto* info = app.add_subcommand("info", "Inputs, outputs, counts, opset, configurations, external data");
+    addModel(*info, common);
+    addFormat(*info, common);
+    info->callback([&] { status = cli::info(common); });
+
+    auto* check = app.add_subcommand("check", "Diagnostics of the model and its annotations");
+    addModel(*check, common);
+    addFormat(*check, common);
+    addAnalysis(*check, common);
+    check->callback([&] { status = cli::check(common); });
+
+    std::string mode = "meaning";
+    auto* infer = app.add_subcommand("infer", "The layout of every tensor at every node, and why");
+    addModel(*infer, common);
+    addFormat(*infer, common);
+    addAnalysis(*infer, common);
+    infer->add_option("--mode", mode, "meaning: what the file says under proposal 0007")
+        ->check(CLI::IsMember({"meaning"}));
+    infer->callback([&] { status = cli::infer(common, mode); });
+
+    auto* comm = app.add_subcommand("comm", "Which nodes make devices talk, and how many bytes");
+    addModel(*comm, common);
+    addFormat(*comm, common);
+    addAnalysis(*comm, common);
+    comm->callback([&] { status = cli::comm(common); });
+
+    cli::AnnotateArguments annotations;
+    auto* annotate = app.add_subcommand("annotate", "Put mesh axes on tensors and stages on nodes");
+    addModel(*annotate, common);
+    addOutput(*annotate, common);
+    addAnalysis(*annotate, common);
+    annotate->add_option("--mesh", annotations.mesh, "Axes and sizes: dp=2,tp=4");
+    annotate->add_option("--shard", annotations.shards,
+                         "TENSOR[@NODE]:DIM=AXIS[+AXIS...][,DIM=...] or TENSOR[@NODE]:replicated");
+    annotate->add_option("--stage", annotations.stages, "NODE=N: pipeline stage of the matching nodes");
+    annotate->add_option("--stage-devices", annotations.stageDevices, "N=0-3: devices of a stage");
+    annotate->callback([&] { status = cli::annotate(common, annotations); });
+
+    auto* strip = app.add_subcommand("strip", "The model without annotations");
+    addModel(*strip, common);
+    addOutput(*strip, common);
+    strip->callback([&] { status = cli::strip(common); });
+
+    cli::RunArguments runs;
+    auto* run = app.add_subcommand("run", "Run the sharded model on this machine");
+    addModel(*run, common);
+    addFormat(*run, common);
+    addAnalysis(*run, common);
+    run->add_option("--backend", runs.backend, "Kernels: cpu")->check(CLI::IsMember({"cpu"}));
+    run->add_option("--transport", runs.transport, "Collectives: threads")->check(CLI::IsMember({"threads"}));
+    run->add_option("--inputs", runs.inputs, "An .npz file or a folder of input_k.pb; else seeded random inputs");
+    run->add_flag("--verify{outputs}", runs.verify, "Compare with one device; --verify=all: every tensor")
+        ->check(CLI::IsMember({"outputs", "all"}));
+    run->add_option("--trace", runs.trace, "Write a trace for Perfetto");
+    run->add_option("--save-shards", runs.saveShards, "Write what each device holds as .npy into this folder");
+    run->add_option("--observe", runs.observe, "Further tensors to keep, by name");
+    run->add_option("--seed", runs.seed, "Seed of random inputs");
+    run->add_option("--repeat", runs.repeats, "How often it runs; times are of the last")->check(CLI::Range(1, 100000));
+    run->add_option("--warm-up", runs.warmUps, "Runs before that")->check(CLI::Range(0, 100000));
+    run->add_option("--time-limit", runs.timeLimitSeconds, "Seconds after which it is given up");
+    run->callback([&] { status = cli::run(common, runs); });
+
+    auto* render = app.add_subcommand("render", "Draw the graph into a .svg, .png or .pdf file");
+    addModel(*render, common);
+    addOutput(*render, common);
+    addAnalysis(*render, common);
+    render->callback([&] { status = cli::render(common, argc, argv); });
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? cli::kOk : cli::kUsage;
+    }
+    return status;
+}

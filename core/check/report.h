@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "check/analysis.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace shardwright {
+
+// What the command line prints, as JSON (docs/command-line.md has the schemas) and as text.
+// Keys keep the order in which they are written here.
+using Json = nlohmann::ordered_json;
+
+Json nodeJson(const GraphIndex& graph, NodeId node);  ///< {name, index, scope}; null for an invalid id.
+/// {devices, groups, dims: [[{size, shards, axes}]]}.
+Json layoutJson(const Layout& layout, const Mesh& mesh);
+Json editJson(const GraphIndex& graph, const Edit& edit);
+Json diagnosticJson(const GraphIndex& graph, const Diagnostic& diagnostic);
+
+Json infoJson(const Document& document, const ShapeTable& shapes);
+Json checkJson(const Analysis& analysis);
+Json inferJson(const Analysis& analysis);
+Json commJson(const Analysis& analysis);
+
+std::string infoText(const Document& document, const ShapeTable& shapes);
+std::string checkText(const Analysis& analysis);
+std::string inferText(const Analysis& analysis);
+std::string commText(const Analysis& analysis);
+
+/// "SW301 error MatMul `mm2` (model/layers.0, node 7): message", with the fixes below.
+std::string diagnosticText(const GraphIndex& graph, const Diagnostic& diagnostic);
+
+}  // namespace shardwright
