@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/registry.h"
+
+namespace shardwright {
+
+void registerIndexed(Registry&) {}
+
+}  // namespace shardwright

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/registry.h"
+
+#include "rules/rule_maker.h"
+#include "rules/validate.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace shardwright {
+
+namespace {
+
+std::string operatorName(const NodeContext& context) {
+    const std::string_view domain = context.graph.domain(context.node.id);
+    const std::string op(context.graph.opType(context.node.id));
+    return domain.empty() ? op : std::string(domain) + "::" + op;
+}
+
+/// Empty when all of the tensor's shape is a number.
+std::string unknownShape(const NodeContext& context, ValueId id) {
+    if (!id)
+        return {};
+    const TensorInfo& info = context.shapes.of(id);
+    const std::string& name = context.graph.value(id).name;
+    if (info.kind == TensorInfo::Kind::Other)
+        return "`" + name + "` is not a tensor";
+    if (!info.hasRank)
+        return "the shape of `" + name + "` is not known";
+    for (std::size_t d = 0; d < info.dims.size(); ++d)
+        if (info.dims[d] < 0)
+            return "dimension " + std::to_string(d) + " of `" + name + "` is not known";
+    return {};
+}
+
+bool isShapeOnly(const OperatorEntry& entry, std::size_t slot) {
+    return std::find(entry.shapeOnlySlots.begin(), entry.shapeOnlySlots.end(), static_cast<int>(slot)) !=
+           entry.shapeOnlySlots.end();
+}
+
+void addWhole(const NodeContext& context, const std::vector<ValueId>& slots, const std::string& prefix,
+              const std::string& reason, std::vector<TensorMap>& maps, std::vector<Factor>& factors) {
+    for (const ValueId id : slots) {
+        TensorMap map;
+        if (id)
+            map = wholeMap(context.shapes.of(id), prefix + std::to_string(maps.size()) + "d", reason, factors);
+        else
+            map.present = false;
+        maps.push_back(std::move(map));
+    }
+}
+
+}  // namespace
+
+const Registry& Registry::standard() {
+    static const Registry kRegistry = [] {
+        Registry registry;
+        for (auto* family : {registerElementwise, registerContraction, registerReduction, registerQuantization,
+                             registerView, registerLayout, registerWindow, registerSlice, registerWholeAxis,
+                             registerNormalization, registerIndexed, registerScatter, registerGenerator,
+                             registerAttention})
+            family(registry);
+        return registry;
+    }();
+    return kRegistry;
+}
+
+void Registry::add(OperatorEntry entry) {
+    const auto key = [](const OperatorEntry& e) { return std::tie(e.domain, e.op); };
+    const auto at = std::lower_bound(m_entries.begin(), m_entries.end(), entry,
+                                     [&](const auto& a, const auto& b) { return key(a) < key(b); });
+    m_entries.insert(at, std::move(entry));
+}
+
+const OperatorEntry* Registry::find(std::string_view domain, std::string_view op) const {
+    const auto key = std::make_pair(domain, op);
+    const auto of = [](const OperatorEntry& e) { return std::make_pair(std::string_view(e.domain), std::string_view(e.op)); };
+    const auto at = std::lower_bound(m_entries.begin(), m_entries.end(), key,
+                                     [&](const OperatorEntry& e, const auto& k) { return of(e) < k; });
+    return at != m_entries.end() && of(*at) == key ? &*at : nullptr;
+}
+
+Rule fallbackRule(const NodeContext& context, std::string reason) {
+    Rule rule;
+    rule.op = operatorName(context);
+    rule.family = "fallback";
+    rule.known = false;
+    rule.strict = false;
+    rule.strictReason = reason;
+    addWhole(context, context.node.inputs, "i", reason, rule.inputs, rule.factors);
+    addWhole(context, context.node.captures, "i", reason, rule.inputs, rule.factors);
+    addWhole(context, context.node.outputs, "o", reason, rule.outputs, rule.factors);
+    rule.flopsPerPoint = 0;  // Nobody knows, and the product of unrelated factors would say something absurd.
+    return rule;
+}
+
+std::string obstacle(const NodeContext& context, const OperatorEntry* entry) {
+    if (context.node.function)
+        return "a call of the function " + operatorName(context) + " has no rule";
+    if (!context.node.bodies.empty() || !context.node.captures.empty())
+        return "no rule for " + operatorName(context) + ", which has a body";
+    if (entry == nullptr)
+        return "no rule for " + operatorName(context);
+    for (const onnx::AttributeProto& attribute : context.node.proto->attribute())
+        if (!attribute.ref_attr_name().empty())
+            return "attribute `" + attribute.name() + "` is given by the caller of the function";
+    for (std::size_t slot = 0; slot < context.node.inputs.size(); ++slot)
+        if (!isShapeOnly(*entry, slot))
+            if (std::string problem = unknownShape(context, context.node.inputs[slot]); !problem.empty())
+                return problem;
+    for (const ValueId id : context.node.outputs)
+        if (std::string problem = unknownShape(context, id); !problem.empty())
+            return problem;
+    return {};
+}
+
+Rule buildRule(const NodeContext& context, const Registry& registry) {
+    const auto* entry = registry.find(context.graph.domain(context.node.id), context.graph.opType(context.node.id));
+    if (std::string problem = obstacle(context, entry); !problem.empty())
+        return fallbackRule(context, std::move(problem));
+    std::optional<Rule> rule = entry->build(context);
+    if (!rule || !validateRule(*rule, context).empty())
+        return fallbackRule(context, "the shapes or attributes do not fit " + operatorName(context));
+    rule->op = operatorName(context);
+    rule->family = entry->family;
+    if (!entry->strict) {
+        rule->strict = false;
+        rule->strictReason = entry->strictReason;
+    }
+    return std::move(*rule);
+}
+
+}  // namespace shardwright

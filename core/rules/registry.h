@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "rules/rule.h"
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace shardwright {
+
+/// Builds the rule of one node. nullopt: the shapes do not fit the operator; the fallback is used.
+using RuleBuilder = std::function<std::optional<Rule>(const NodeContext&)>;
+
+struct OperatorEntry {
+    std::string domain;  ///< "" for ai.onnx.
+    std::string op;
+    std::string family;
+    bool strict = true;
+    std::string strictReason;
+    RuleBuilder build;
+    /// Slots whose constant values `build` reads: part of what makes two nodes equal.
+    std::vector<int> constantSlots;
+    /// Slots whose shape need not be known.
+    std::vector<int> shapeOnlySlots;
+    /// False: equal whatever the attributes (Constant).
+    bool readsAttributes = true;
+};
+
+/// The table of all operators with a rule. Families register themselves through their one function below.
+class Registry {
+public:
+    static const Registry& standard();
+    const OperatorEntry* find(std::string_view domain, std::string_view op) const;
+    std::span<const OperatorEntry> entries() const { return m_entries; }
+    void add(OperatorEntry entry);
+
+private:
+    std::vector<OperatorEntry> m_entries;  ///< Sorted by (domain, op).
+};
+
+// One function a family, each in its own file.
+void registerElementwise(Registry& registry);   ///< Unary, n-ary broadcast, Where, Cast, Clip, Dropout.
+void registerContraction(Registry& registry);   ///< MatMul, Gemm, Einsum, MatMulInteger.
+void registerReduction(Registry& registry);     ///< Reduce*.
+void registerQuantization(Registry& registry);  ///< QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
+void registerView(Registry& registry);          ///< Reshape, Flatten, Squeeze, Unsqueeze.
+void registerLayout(Registry& registry);        ///< Transpose, DepthToSpace, SpaceToDepth.
+void registerWindow(Registry& registry);        ///< Concat, Split, Expand, Tile, Pad.
+void registerSlice(Registry& registry);         ///< Slice.
+void registerWholeAxis(Registry& registry);     ///< Softmax family, ArgMax, TopK, CumSum, Trilu, OneHot.
+void registerNormalization(Registry& registry); ///< LayerNormalization and its kin, BatchNormalization.
+void registerIndexed(Registry& registry);       ///< Gather, GatherElements, GatherND.
+void registerScatter(Registry& registry);       ///< ScatterElements, ScatterND.
+void registerGenerator(Registry& registry);     ///< Constant, ConstantOfShape, Range, Shape, Size, *Like.
+void registerAttention(Registry& registry);     ///< Attention, RotaryEmbedding (opset 23).
+
+/// All dimensions whole, for operators without a rule and nodes whose shapes are unknown. `family` is "fallback".
+Rule fallbackRule(const NodeContext& context, std::string reason);
+
+/// The rule of one node: of the registered operator where shapes and attributes fit it, else the fallback.
+/// Always valid in the sense of validateRule.
+Rule buildRule(const NodeContext& context, const Registry& registry = Registry::standard());
+
+/// Why a node cannot have a rule of its operator whatever the operator: a tensor without known shape (named, with the
+/// dimension), a body, a function call, an attribute that a function's caller gives. Empty: nothing stands against it.
+std::string obstacle(const NodeContext& context, const OperatorEntry* entry);
+
+}  // namespace shardwright
