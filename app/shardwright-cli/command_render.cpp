@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands.h"
+
+#ifdef SHARDWRIGHT_WITH_UI
+#include "ui/canvas/export.h"
+
+#include <QGuiApplication>
+#endif
+
+#include <iostream>
+
+namespace shardwright::cli {
+
+#ifdef SHARDWRIGHT_WITH_UI
+
+int render(const Common& common, int argc, char** argv) {
+    auto bindings = parseBindings(common.bind);
+    if (!bindings)
+        return fail(bindings.error());
+    const auto document = Document::open(common.model);
+    if (!document)
+        return fail(document.error());
+    Analyser analyser;
+    const auto analysis = analyser.run(*document, {common.configuration, common.profile, *bindings});
+    if (!analysis)
+        return fail(analysis.error());
+    // Drawing needs fonts but no display.
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    QGuiApplication application(argc, argv);
+    ExportOptions options;
+    options.title = QString::fromStdString(common.model);
+    QString error;
+    if (!exportGraph(*drawModel(document->model, true), *analysis, QString::fromStdString(common.output), options, &error))
+        return fail(Error{error.toStdString(), common.output});
+    return kOk;
+}
+
+#else
+
+int render(const Common&, int, char**) { return fail(Error{"this program was built without drawing", "render"}); }
+
+#endif
+
+}  // namespace shardwright::cli
