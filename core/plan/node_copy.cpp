@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/node_copy.h"
+
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace shardwright::lowering {
+
+namespace {
+
+/// Nested bodies on an explicit stack: files decide how deep they go.
+class BodyCleaner {
+public:
+    void push(onnx::NodeProto& node, const std::shared_ptr<const Renames>& renames) {
+        for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+            if (attribute.has_g())
+                m_stack.push_back({attribute.mutable_g(), renames});
+            for (onnx::GraphProto& graph : *attribute.mutable_graphs())
+                m_stack.push_back({&graph, renames});
+        }
+    }
+
+    void run() {
+        while (!m_stack.empty()) {
+            const Item item = m_stack.back();
+            m_stack.pop_back();
+            clean(item);
+        }
+    }
+
+private:
+    struct Item {
+        onnx::GraphProto* graph;
+        std::shared_ptr<const Renames> renames;
+    };
+
+    static void rename(std::string& name, const Renames& renames) {
+        const auto it = renames.find(name);
+        if (it != renames.end())
+            name = it->second;
+    }
+
+    /// Names that the graph defines itself hide outer ones.
+    static std::shared_ptr<const Renames> visible(const Item& item) {
+        if (item.renames->empty())
+            return item.renames;
+        auto visible = std::make_shared<Renames>(*item.renames);
+        for (const auto& input : item.graph->input())
+            visible->erase(input.name());
+        for (const auto& initializer : item.graph->initializer())
+            visible->erase(initializer.name());
+        for (const auto& initializer : item.graph->sparse_initializer())
+            visible->erase(initializer.values().name());
+        for (const auto& node : item.graph->node())
+            for (const auto& output : node.output())
+                visible->erase(output);
+        return visible;
+    }
+
+    void clean(const Item& item) {
+        const auto renames = visible(item);
+        std::set<std::string> names;
+        for (onnx::NodeProto& node : *item.graph->mutable_node()) {
+            cleanNode(node, names);
+            for (std::string& input : *node.mutable_input())
+                rename(input, *renames);
+            push(node, renames);
+        }
+        for (onnx::ValueInfoProto& output : *item.graph->mutable_output())
+            rename(*output.mutable_name(), *renames);
+    }
+
+public:
+    static void cleanNode(onnx::NodeProto& node, std::set<std::string>& names) {
+        node.clear_device_configurations();
+        if (node.name().empty())
+            return;
+        const std::string base = node.name();
+        for (int number = 2; !names.insert(node.name()).second; ++number)
+            node.set_name(base + "_" + std::to_string(number));
+    }
+
+private:
+    std::vector<Item> m_stack;
+};
+
+}  // namespace
+
+onnx::NodeProto copyNode(const onnx::NodeProto& node, const Renames& renames) {
+    onnx::NodeProto copy;
+    copy.set_name(node.name());
+    copy.set_op_type(node.op_type());
+    copy.set_domain(node.domain());
+    if (node.has_overload())
+        copy.set_overload(node.overload());
+    *copy.mutable_attribute() = node.attribute();
+    BodyCleaner cleaner;
+    cleaner.push(copy, std::make_shared<const Renames>(renames));
+    cleaner.run();
+    return copy;
+}
+
+onnx::FunctionProto copyFunction(const onnx::FunctionProto& function) {
+    onnx::FunctionProto copy = function;
+    BodyCleaner cleaner;
+    const auto none = std::make_shared<const Renames>();
+    std::set<std::string> names;
+    for (onnx::NodeProto& node : *copy.mutable_node()) {
+        BodyCleaner::cleanNode(node, names);
+        cleaner.push(node, none);
+    }
+    cleaner.run();
+    return copy;
+}
+
+}  // namespace shardwright::lowering

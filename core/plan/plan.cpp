@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/plan.h"
+
+#include "plan/assembly.h"
+#include "plan/drafter.h"
+
+namespace shardwright {
+
+std::vector<std::int64_t> LocalTensor::dims() const { return lowering::dimsOf(box); }
+
+Communication::KindTotal Plan::predictedTotal(CollectiveKind kind) const {
+    const auto it = predicted.find(kind);
+    return it == predicted.end() ? Communication::KindTotal{} : it->second;
+}
+
+namespace {
+
+using namespace lowering;
+
+bool canBeKept(const Context& context, ValueId value) {
+    if (!value || value.index() >= context.graph.values.size())
+        return false;
+    const ValueInfo& info = context.graph.value(value);
+    const bool known = !context.annotated || context.analysis.meaning.values[value.index()].source != LayoutSource::Unknown;
+    return info.graph == context.graph.main().id && info.kind == ValueKind::NodeOutput && context.sized(value) && known;
+}
+
+/// Draft, prune, order, write. See ARCHITECTURE "Execution of a node".
+std::shared_ptr<const Plan> makePlan(const Analysis& analysis, const PlanOptions& options, bool annotated) {
+    const Context context(analysis, annotated);
+    Draft draft;
+    ConstantTable constants(context);
+    Drafter drafter(context, draft, constants);
+    drafter.run();
+    std::vector<std::pair<ValueId, std::vector<std::vector<int>>>> outputs, observed;
+    for (const ValueId output : context.graph.main().outputs) {
+        context.whole(output, context.graph.value(output).producer);  // Refuses unknown shapes by the output's name.
+        outputs.emplace_back(output, drafter.keep(output));
+    }
+    for (const ValueId value : options.observe)
+        if (canBeKept(context, value))
+            observed.emplace_back(value, drafter.keep(value));
+    markLive(draft);
+    assignPhases(draft);
+    Assembly assembly(context, draft, constants);
+    const std::shared_ptr<Plan> plan = assembly.run();
+    plan->inputs = assembly.inputPorts();
+    for (const auto& [value, locals] : outputs)
+        plan->outputs.push_back(assembly.port(value, locals));
+    for (const auto& [value, locals] : observed)
+        plan->observed.push_back(assembly.port(value, locals));
+    if (context.annotated)
+        plan->predicted = analysis.communication.byKind();
+    return plan;
+}
+
+Result<std::shared_ptr<const Plan>> tryPlan(const Analysis& analysis, const PlanOptions& options, bool annotated) {
+    try {
+        return makePlan(analysis, options, annotated);
+    } catch (const Refusal& refusal) {
+        return Error{refusal.message, refusal.place};
+    }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Plan>> lower(const Analysis& analysis, const PlanOptions& options) {
+    for (const Diagnostic& diagnostic : analysis.diagnostics)
+        if (diagnostic.severity == Severity::Error)
+            return Error{diagnostic.code + ": " + diagnostic.message,
+                         diagnostic.node ? analysis.graph().label(diagnostic.node) : std::string()};
+    return tryPlan(analysis, options, true);
+}
+
+Result<std::shared_ptr<const Plan>> lowerUnannotated(const Analysis& analysis, const PlanOptions& options) {
+    return tryPlan(analysis, options, false);
+}
+
+}  // namespace shardwright

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "check/analysis.h"
+#include "comm/reshard.h"
+#include "model/result.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace shardwright {
+
+/// One dense local tensor of one device: the elements of `box` of `value` in row-major order of their indices. For a partial result
+/// (before its collective) `term` tells which one.
+struct LocalTensor {
+    std::string name;  ///< Unique on its device; also the tensor's name in the segment's graph.
+    ValueId value;
+    Box box;
+    int term = 0;
+    std::int32_t elementType = 0;
+
+    std::vector<std::int64_t> dims() const;  ///< Counts of the box's index sets.
+};
+
+/// A part of the model that one device runs without talking to others: a valid ONNX model.
+struct Segment {
+    DeviceId device = 0;
+    int phase = 0;
+    std::string modelBytes;  ///< Serialised ModelProto, weights cut and inside.
+    std::vector<int> inputs;   ///< Indices into DeviceProgram::tensors.
+    std::vector<int> outputs;
+    std::vector<NodeId> nodes;  ///< Of the original graph, for timings.
+};
+
+/// One group operation with the buffers it works on.
+struct Exchange {
+    GroupOperation operation;
+    std::int32_t elementType = 0;
+    ValueId value;
+    NodeId node;
+    CommPhase phase = CommPhase::Output;
+    /// Per device of operation.devices (same order): local tensors that are read and written.
+    std::vector<std::vector<int>> sources;
+    std::vector<std::vector<int>> targets;
+};
+
+/// What one device does.
+struct DeviceProgram {
+    DeviceId device = 0;
+    std::vector<LocalTensor> tensors;
+    std::vector<Segment> segments;   ///< Sorted by phase; at most one a phase.
+    /// Local copies without communication, by phase, done before the phase's exchanges, in this order: `target` is put
+    /// together from what each source has of its box. With `reduce`, sources of different terms are joined.
+    struct LocalCopy {
+        int phase = 0;
+        std::vector<int> sources;
+        int target = 0;
+        ReduceKind reduce = ReduceKind::None;
+    };
+    std::vector<LocalCopy> copies;
+};
+
+/// Phase p: every device runs its segment of phase p, then its local copies, then the exchanges of phase p in this order.
+struct Plan {
+    int deviceCount = 0;
+    int phases = 0;
+    std::vector<DeviceProgram> devices;
+    std::vector<std::vector<Exchange>> exchanges;  ///< By phase.
+    struct Port {
+        ValueId value;
+        std::string name;
+        std::int32_t elementType = 0;
+        std::vector<std::int64_t> shape;            ///< Of the whole tensor.
+        std::vector<std::vector<int>> tensors;      ///< By device: local tensors that hold it.
+    };
+    std::vector<Port> inputs;   ///< Graph inputs: the runner cuts and loads them.
+    std::vector<Port> outputs;  ///< Graph outputs, in their layout: the runner gathers them for display.
+    /// PlanOptions::observe, in that order, without those that are not results of nodes or whose shape is not known.
+    std::vector<Port> observed;
+    Communication::KindTotal predictedTotal(CollectiveKind kind) const;
+    std::map<CollectiveKind, Communication::KindTotal> predicted;
+};
+
+struct PlanOptions {
+    /// Further values to keep as outputs on the devices that hold them (observation, `--verify=all`).
+    std::vector<ValueId> observe;
+};
+
+/// Lowers an analysed model. Errors: the analysis has errors (the message repeats the first), a shape is unknown
+/// (names the tensor), an operator cannot be lowered.
+Result<std::shared_ptr<const Plan>> lower(const Analysis& analysis, const PlanOptions& options = {});
+/// The whole model for one device, with symbolic dimensions bound and `observe` as further outputs, to verify against.
+Result<std::shared_ptr<const Plan>> lowerUnannotated(const Analysis& analysis, const PlanOptions& options = {});
+
+}  // namespace shardwright
