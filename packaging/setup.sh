@@ -112,8 +112,9 @@ make_test_python() {
 # What went wrong, in words, as far as the end of the log tells.
 explain() {
     case $(tail -n 60 "$log") in
-        *"DO NOT MATCH THE HASHES"*)
-            echo "A downloaded file differs from the one pinned in packaging/. It was not used. If a proxy or mirror"
+        *"Got "*)
+            grep -E '^ +[^ ]+==[^ ]+ from |^ +Got ' "$log" | tail -n 2
+            echo "This downloaded file differs from the one pinned in packaging/. It was not used. If a proxy or mirror"
             echo "changed it, use another; if the pin is wrong, correct it." ;;
         *"NewConnectionError"* | *"ProxyError"* | *"Temporary failure"* | *"Could not resolve"* | *"Could not connect"*)
             echo "The network or the package server cannot be reached. Check the connection and http_proxy, then"
