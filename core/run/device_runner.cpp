@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/device_runner.h"
+
+#include "model/shapes.h"
+#include "run/reduce.h"
+
+#include <algorithm>
+
+namespace shardwright {
+
+namespace {
+
+double milliseconds(std::chrono::steady_clock::duration d) {
+    return std::chrono::duration<double, std::milli>(d).count();
+}
+double microseconds(std::chrono::steady_clock::duration d) {
+    return std::chrono::duration<double, std::micro>(d).count();
+}
+
+std::size_t roundedUp(std::size_t bytes) {
+    return (std::max<std::size_t>(bytes, 1) + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
+}
+
+}  // namespace
+
+Result<Buffer> BufferPool::take(std::int32_t elementType, std::vector<std::int64_t> dims) {
+    Buffer shape(nullptr, elementType, dims);
+    const std::size_t bytes = roundedUp(shape.bytes());
+    auto& free = m_free[bytes];
+    std::shared_ptr<std::byte> storage;
+    if (!free.empty()) {
+        storage = std::move(free.back());
+        free.pop_back();
+    } else {
+        storage = m_engine.allocate(bytes);
+        if (!storage)
+            return Error{"no memory for a tensor of " + std::to_string(bytes) + " bytes", {}};
+    }
+    hold(bytes);
+    return Buffer(std::move(storage), elementType, std::move(dims), m_engine.memory());
+}
+
+void BufferPool::give(Buffer buffer) {
+    const std::size_t bytes = roundedUp(buffer.bytes());
+    m_live -= static_cast<std::int64_t>(bytes);
+    // Whoever got an output of an earlier pass keeps it.
+    if (buffer.storage().use_count() == 1)
+        m_free[bytes].push_back(buffer.storage());
+}
+
+void BufferPool::hold(std::size_t bytes) {
+    m_live += static_cast<std::int64_t>(bytes);
+    m_peak = std::max(m_peak, m_live);
+}
+
+DeviceRunner::DeviceRunner(const Plan& plan, const DeviceProgram& program, std::unique_ptr<KernelEngine> engine,
+                           std::unique_ptr<Communicator> communicator)
+    : m_plan(plan), m_program(program), m_engine(std::move(engine)), m_communicator(std::move(communicator)),
+      m_pool(*m_engine), m_buffers(program.tensors.size()), m_kept(program.tensors.size()),
+      m_isInput(program.tensors.size()), m_sessions(program.segments.size()) {}
+
+Result<void> DeviceRunner::prepare(const InputSet& inputs) {
+    for (const Segment& segment : m_program.segments)
+        m_pool.hold(segment.modelBytes.size());
+    if (auto loaded = loadInputs(inputs); !loaded)
+        return loaded;
+    if (auto made = makeTransfers(); !made)
+        return made;
+    findLifeTimes();
+    return {};
+}
+
+Result<void> DeviceRunner::loadInputs(const InputSet& inputs) {
+    const auto device = static_cast<std::size_t>(&m_program - m_plan.devices.data());
+    for (const Plan::Port& port : m_plan.inputs) {
+        const Buffer& whole = inputs.at(port.name);
+        for (const int index : port.tensors[device]) {
+            const LocalTensor& local = tensor(index);
+            m_isInput[static_cast<std::size_t>(index)] = true;
+            auto copy = RegionCopy::make(Box::whole(port.shape), local.box, local.box, elementBits(port.elementType));
+            if (!copy)
+                return Error{copy.error().message, "input `" + port.name + "`"};
+            if (copy->wholeToWhole() && m_engine->memory() == MemoryKind::Host) {
+                buffer(index) = whole;  // Nobody writes an input, so the devices share it.
+                m_pool.hold(whole.bytes());
+                continue;
+            }
+            auto cut = Buffer::host(port.elementType, local.dims());
+            if (!cut)
+                return cut.error();
+            copy->run(whole.data(), cut->data());
+            auto own = m_pool.take(port.elementType, local.dims());
+            if (!own)
+                return own.error();
+            if (auto loaded = m_engine->fromHost(cut->data(), own->view()); !loaded)
+                return loaded;
+            buffer(index) = std::move(*own);
+        }
+    }
+    return m_engine->synchronize();
+}
+
+Result<void> DeviceRunner::makeTransfers() {
+    const auto phases = static_cast<std::size_t>(m_plan.phases);
+    m_copies.resize(phases);
+    m_exchanges.resize(phases);
+    for (const DeviceProgram::LocalCopy& copy : m_program.copies) {
+        auto made = makeTransfer(copy, m_program);
+        if (!made)
+            return made.error();
+        m_copies[static_cast<std::size_t>(copy.phase)].push_back(std::move(*made));
+    }
+    for (std::size_t phase = 0; phase < m_plan.exchanges.size(); ++phase)
+        for (std::size_t i = 0; i < m_plan.exchanges[phase].size(); ++i) {
+            const Exchange& exchange = m_plan.exchanges[phase][i];
+            const DeviceGroup& devices = exchange.operation.devices;
+            if (!std::binary_search(devices.begin(), devices.end(), m_program.device))
+                continue;
+            auto made = makeTransfer(exchange, m_program);
+            if (!made)
+                return made.error();
+            m_exchanges[phase].push_back({static_cast<int>(i), std::move(*made)});
+        }
+    return {};
+}
+
+void DeviceRunner::findLifeTimes() {
+    std::vector<int> last(m_program.tensors.size(), -1);
+    const auto use = [&](const std::vector<int>& tensors, int step) {
+        for (const int index : tensors)
+            last[static_cast<std::size_t>(index)] = std::max(last[static_cast<std::size_t>(index)], step);
+    };
+    for (const Segment& segment : m_program.segments) {
+        use(segment.inputs, stepOf(segment.phase, Span::Kind::Segment));
+        use(segment.outputs, stepOf(segment.phase, Span::Kind::Segment));
+    }
+    for (const DeviceProgram::LocalCopy& copy : m_program.copies) {
+        use(copy.sources, stepOf(copy.phase, Span::Kind::Copy));
+        use({copy.target}, stepOf(copy.phase, Span::Kind::Copy));
+    }
+    for (std::size_t phase = 0; phase < m_exchanges.size(); ++phase)
+        for (const PhaseExchange& e : m_exchanges[phase]) {
+            const DeviceGroup& devices = e.transfer.exchange->operation.devices;
+            const auto rank = static_cast<std::size_t>(std::find(devices.begin(), devices.end(), m_program.device) - devices.begin());
+            use(e.transfer.exchange->sources[rank], stepOf(static_cast<int>(phase), Span::Kind::Exchange));
+            use(e.transfer.targets, stepOf(static_cast<int>(phase), Span::Kind::Exchange));
+        }
+    const auto device = static_cast<std::size_t>(&m_program - m_plan.devices.data());
+    for (const Plan::Port& port : m_plan.outputs)
+        for (const int index : port.tensors[device])
+            m_kept[static_cast<std::size_t>(index)] = true;
+    m_releases.resize(static_cast<std::size_t>(m_plan.phases) * 3);
+    for (std::size_t i = 0; i < last.size(); ++i)
+        if (last[i] >= 0 && !m_kept[i] && !m_isInput[i])
+            m_releases[static_cast<std::size_t>(last[i])].push_back(static_cast<int>(i));
+}
+
+void DeviceRunner::release(int step) {
+    for (const int index : m_releases[static_cast<std::size_t>(step)])
+        if (buffer(index))
+            m_pool.give(std::exchange(buffer(index), Buffer()));
+}
+
+Result<void> DeviceRunner::ensure(int index) {
+    if (buffer(index))
+        return {};
+    auto made = m_pool.take(tensor(index).elementType, tensor(index).dims());
+    if (!made)
+        return Error{made.error().message, "device " + std::to_string(m_program.device) + ", tensor `" + tensor(index).name + "`"};
+    buffer(index) = std::move(*made);
+    return {};
+}
+
+Result<void> DeviceRunner::pass() {
+    // Outputs of the last pass.
+    for (std::size_t i = 0; i < m_buffers.size(); ++i)
+        if (m_kept[i] && !m_isInput[i] && m_buffers[i])
+            m_pool.give(std::exchange(m_buffers[i], Buffer()));
+    m_spans.clear();
+    m_communicator->beginPass();
+    if (auto together = m_communicator->barrier(); !together)
+        return together;
+    m_passBegin = Clock::now();
+    std::size_t segment = 0;
+    for (int phase = 0; phase < m_plan.phases; ++phase) {
+        for (; segment < m_program.segments.size() && m_program.segments[segment].phase == phase; ++segment)
+            if (auto ran = runSegment(segment); !ran)
+                return ran;
+        release(stepOf(phase, Span::Kind::Segment));
+        if (auto copied = runCopies(phase); !copied)
+            return copied;
+        release(stepOf(phase, Span::Kind::Copy));
+        if (auto exchanged = runExchanges(phase); !exchanged)
+            return exchanged;
+        release(stepOf(phase, Span::Kind::Exchange));
+        m_phasesDone.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (auto done = m_engine->synchronize(); !done)
+        return done;
+    auto together = m_communicator->barrier();
+    m_passMs = milliseconds(Clock::now() - m_passBegin);
+    return together;
+}
+
+std::string DeviceRunner::segmentPlace(std::size_t index) const {
+    const Segment& segment = m_program.segments[index];
+    return "device " + std::to_string(m_program.device) + ", segment " + std::to_string(segment.phase) + " of " +
+           std::to_string(segment.nodes.size()) + " nodes";
+}
+
+Result<void> DeviceRunner::makeSession(std::size_t index) {
+    const Segment& segment = m_program.segments[index];
+    SegmentSource source{segment.modelBytes, {}, {}, segment.nodes.size(), segmentPlace(index)};
+    for (const int i : segment.inputs)
+        source.inputs.push_back(tensor(i).name);
+    for (const int i : segment.outputs)
+        source.outputs.push_back(tensor(i).name);
+    const auto begin = Clock::now();
+    auto session = m_engine->createSession(source);
+    m_prepareMs += milliseconds(Clock::now() - begin);
+    if (!session)
+        return session.error();
+    m_sessions[index] = std::move(*session);
+    return {};
+}
+
+Result<void> DeviceRunner::runSegment(std::size_t index) {
+    const Segment& segment = m_program.segments[index];
+    if (segment.outputs.empty())
+        return {};
+    if (!m_sessions[index])
+        if (auto made = makeSession(index); !made)
+            return made;
+    const auto begin = Clock::now();
+    std::vector<Buffer> inputs, outputs;
+    for (const int i : segment.inputs) {
+        if (!buffer(i))
+            return Error{"the plan reads tensor `" + tensor(i).name + "` before anything has written it", segmentPlace(index)};
+        inputs.push_back(buffer(i));
+    }
+    for (const int i : segment.outputs) {
+        if (auto there = ensure(i); !there)
+            return there;
+        outputs.push_back(buffer(i));
+    }
+    auto ran = m_sessions[index]->run(inputs, outputs);
+    record({Span::Kind::Segment, m_program.device, segment.phase, static_cast<int>(index)}, begin, -1);
+    return ran;
+}
+
+Result<void> DeviceRunner::runCopies(int phase) {
+    const auto& copies = m_copies[static_cast<std::size_t>(phase)];
+    if (copies.empty())
+        return {};
+    const auto begin = Clock::now();
+    for (const DeviceTransfer& copy : copies)
+        if (auto copied = deliver(copy); !copied)
+            return copied;
+    record({Span::Kind::Copy, m_program.device, phase, 0}, begin, -1);
+    return {};
+}
+
+Result<void> DeviceRunner::runExchanges(int phase) {
+    for (const PhaseExchange& e : m_exchanges[static_cast<std::size_t>(phase)]) {
+        const auto begin = Clock::now();
+        const std::int64_t waited = m_communicator->waitedNanoseconds();
+        if (auto done = transfer(e.transfer); !done)
+            return done.error().place.empty()
+                       ? Error{done.error().message, "phase " + std::to_string(phase) + ", " + describe(*e.transfer.exchange)}
+                       : done.error();
+        record({Span::Kind::Exchange, m_program.device, phase, e.index, 0, 0, 0, e.transfer.exchange->operation.bytes}, begin,
+               waited);
+    }
+    return {};
+}
+
+void DeviceRunner::record(Span span, Clock::time_point begin, std::int64_t waitedBefore) {
+    span.begin = microseconds(begin - m_passBegin);
+    span.duration = microseconds(Clock::now() - begin);
+    if (waitedBefore >= 0)
+        span.waiting = static_cast<double>(m_communicator->waitedNanoseconds() - waitedBefore) / 1000.0;
+    m_spans.push_back(span);
+}
+
+DeviceTiming DeviceRunner::timing() const {
+    DeviceTiming timing;
+    timing.device = m_program.device;
+    timing.prepareMs = m_prepareMs;
+    timing.peakBytes = m_pool.peakBytes();
+    for (const Span& span : m_spans) {
+        timing.waitingMs += span.waiting / 1000;
+        (span.kind == Span::Kind::Exchange ? timing.communicationMs : timing.computeMs) += (span.duration - span.waiting) / 1000;
+    }
+    return timing;
+}
+
+Result<void> DeviceRunner::collect(std::vector<RunResult::Output>& outputs) const {
+    const auto device = static_cast<std::size_t>(&m_program - m_plan.devices.data());
+    for (std::size_t i = 0; i < m_plan.outputs.size(); ++i) {
+        for (const int index : m_plan.outputs[i].tensors[device]) {
+            const Buffer& held = m_buffers[static_cast<std::size_t>(index)];
+            const std::string place = "output `" + m_plan.outputs[i].name + "` on device " + std::to_string(m_program.device);
+            if (!held)
+                return Error{"nothing in the plan computes it", place};
+            if (held.memory() == MemoryKind::Host) {
+                outputs[i].pieces.push_back({m_program.device, tensor(index).box, held});
+                continue;
+            }
+            auto host = Buffer::host(held.elementType(), held.dims());
+            if (!host)
+                return Error{host.error().message, place};
+            if (auto copied = m_engine->toHost(held.view(), host->data()); !copied)
+                return copied;
+            outputs[i].pieces.push_back({m_program.device, tensor(index).box, std::move(*host)});
+        }
+    }
+    return {};
+}
+
+}  // namespace shardwright

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "run/exchange_program.h"
+#include "run/executor.h"
+
+#include <atomic>
+#include <chrono>
+#include <unordered_map>
+
+namespace shardwright {
+
+/// Memory of one device that is used again: buffers of the size of an earlier, returned one.
+class BufferPool {
+public:
+    explicit BufferPool(KernelEngine& engine) : m_engine(engine) {}
+    Result<Buffer> take(std::int32_t elementType, std::vector<std::int64_t> dims);
+    void give(Buffer buffer);
+    /// Counts memory that does not come from here.
+    void hold(std::size_t bytes);
+    std::int64_t peakBytes() const { return m_peak; }
+
+private:
+    KernelEngine& m_engine;
+    std::unordered_map<std::size_t, std::vector<std::shared_ptr<std::byte>>> m_free;
+    std::int64_t m_live = 0, m_peak = 0;
+};
+
+/// One device's program with everything it needs to run, used by that device's thread. Outlives all threads, since other
+/// devices read its buffers.
+class DeviceRunner {
+public:
+    DeviceRunner(const Plan& plan, const DeviceProgram& program, std::unique_ptr<KernelEngine> engine,
+                 std::unique_ptr<Communicator> communicator);
+
+    /// Works out transfers and life times, cuts the inputs.
+    Result<void> prepare(const InputSet& inputs);
+    /// One pass through all phases. Makes the sessions when they are first needed.
+    Result<void> pass();
+    /// Brings outputs to host memory.
+    Result<void> collect(std::vector<RunResult::Output>& outputs) const;
+
+    KernelEngine& engine() { return *m_engine; }
+    Communicator& communicator() { return *m_communicator; }
+    DeviceTiming timing() const;
+    const std::vector<Span>& spans() const { return m_spans; }
+    double lastPassMs() const { return m_passMs; }
+    int phasesDone() const { return m_phasesDone.load(std::memory_order_relaxed); }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    /// Segment, copies and exchanges of a phase are steps one after the other.
+    static int stepOf(int phase, Span::Kind kind) { return phase * 3 + static_cast<int>(kind); }
+
+    Result<void> loadInputs(const InputSet& inputs);
+    Result<void> makeTransfers();
+    void findLifeTimes();
+    Result<void> runSegment(std::size_t index);
+    Result<void> runCopies(int phase);
+    Result<void> runExchanges(int phase);
+    Result<void> transfer(const DeviceTransfer& transfer);
+    Result<void> call(const DeviceTransfer& transfer);
+    Result<void> deliver(const DeviceTransfer& transfer);
+    Result<void> packMessage(const DeviceTransfer& transfer);
+    Result<void> joinInto(const DeviceTransfer& transfer, int target);
+    Result<void> makeSession(std::size_t index);
+    Result<void> ensure(int tensor);
+    Result<void> ensureScratch(Buffer& scratch, std::size_t bytes);
+    void release(int step);
+    void record(Span span, Clock::time_point begin, std::int64_t waitedBefore);
+    std::string segmentPlace(std::size_t index) const;
+    const LocalTensor& tensor(int index) const { return m_program.tensors[static_cast<std::size_t>(index)]; }
+    Buffer& buffer(int index) { return m_buffers[static_cast<std::size_t>(index)]; }
+
+    const Plan& m_plan;
+    const DeviceProgram& m_program;
+    std::unique_ptr<KernelEngine> m_engine;
+    std::unique_ptr<Communicator> m_communicator;
+    BufferPool m_pool;
+
+    std::vector<Buffer> m_buffers;           ///< By local tensor; empty while it is not alive.
+    std::vector<bool> m_kept;                ///< Inputs and outputs: not released within a pass.
+    std::vector<bool> m_isInput;
+    std::vector<std::vector<int>> m_releases;  ///< By step.
+    std::vector<std::unique_ptr<KernelSession>> m_sessions;  ///< By segment, made when first needed.
+    std::vector<std::vector<DeviceTransfer>> m_copies;       ///< By phase.
+    struct PhaseExchange {
+        int index = 0;
+        DeviceTransfer transfer;
+    };
+    std::vector<std::vector<PhaseExchange>> m_exchanges;  ///< By phase: those that this device is in.
+    Buffer m_send, m_receive, m_joined;
+    std::vector<SendMessage> m_sendMessages;
+    std::vector<ReceiveMessage> m_receiveMessages;
+
+    std::vector<Span> m_spans;
+    Clock::time_point m_passBegin;
+    double m_passMs = 0, m_prepareMs = 0;
+    std::atomic<int> m_phasesDone{0};
+};
+
+}  // namespace shardwright

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/executor.h"
+
+#include "model/shapes.h"
+#include "run/device_runner.h"
+#include "run/thread_communicator.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <thread>
+
+namespace shardwright {
+
+namespace {
+
+Result<void> checkInputs(const Plan& plan, const InputSet& inputs) {
+    for (const Plan::Port& port : plan.inputs) {
+        const auto it = inputs.find(port.name);
+        if (it == inputs.end() || !it->second)
+            return Error{"no value was given; expected " + elementTypeName(port.elementType) + " " + dimsText(port.shape),
+                         "input `" + port.name + "`"};
+        const Buffer& found = it->second;
+        if (found.elementType() != port.elementType || found.dims() != port.shape)
+            return Error{"found " + elementTypeName(found.elementType()) + " " + dimsText(found.dims()) + ", expected " +
+                             elementTypeName(port.elementType) + " " + dimsText(port.shape),
+                         "input `" + port.name + "`"};
+    }
+    for (const auto& ports : {&plan.inputs, &plan.outputs})
+        for (const Plan::Port& port : *ports)
+            if (elementBits(port.elementType) <= 0)
+                return Error{"tensors of type " + elementTypeName(port.elementType) + " cannot be run", "`" + port.name + "`"};
+    return {};
+}
+
+class Execution {
+public:
+    Execution(const Plan& plan, const RunOptions& options) : m_plan(plan), m_options(options) {}
+
+    Result<RunResult> run(const InputSet& inputs, const CancelToken& cancel) {
+        makeRunners();
+        std::vector<std::thread> threads;
+        m_running = m_runners.size();
+        for (auto& runner : m_runners)
+            threads.emplace_back([this, &runner = *runner, &inputs] {
+                auto result = guarded(runner, inputs);
+                finish(runner, std::move(result));
+            });
+        watch(cancel);
+        for (std::thread& thread : threads)
+            thread.join();
+        if (m_failed)
+            return m_error;
+        return collect();
+    }
+
+private:
+    void makeRunners() {
+        const int count = m_plan.deviceCount;
+        auto ends = m_options.makeCommunicators ? m_options.makeCommunicators(count) : makeThreadCommunicators(count);
+        for (const DeviceProgram& program : m_plan.devices) {
+            auto& end = ends[static_cast<std::size_t>(program.device)];
+            auto communicator = m_options.decorate ? m_options.decorate(std::move(end)) : std::move(end);
+            m_runners.push_back(std::make_unique<DeviceRunner>(m_plan, program, m_options.makeEngine(program.device),
+                                                               std::move(communicator)));
+        }
+    }
+
+    /// A thread's exception would end the program; of our own code only the lack of memory is one.
+    Result<void> guarded(DeviceRunner& runner, const InputSet& inputs) {
+        try {
+            return work(runner, inputs);
+        } catch (const std::bad_alloc&) {
+            return Error{"no memory", "a device's thread"};
+        }
+    }
+
+    Result<void> work(DeviceRunner& runner, const InputSet& inputs) {
+        if (auto prepared = runner.prepare(inputs); !prepared)
+            return prepared;
+        for (int i = 0; i < m_options.warmups + m_options.repeats; ++i) {
+            if (auto passed = runner.pass(); !passed)
+                return passed;
+            if (i >= m_options.warmups && &runner == m_runners.front().get())
+                m_passesMs.push_back(runner.lastPassMs());
+        }
+        return {};
+    }
+
+    void finish(DeviceRunner& runner, Result<void> result) {
+        const std::lock_guard lock(m_mutex);
+        // Later errors are the others noticing the first.
+        if (!result)
+            failLocked(result.error());
+        if (!result)
+            runner.communicator().poison(m_error.text());
+        --m_running;
+        m_changed.notify_all();
+    }
+
+    void failLocked(const Error& error) {
+        if (!m_failed) {
+            m_failed = true;
+            m_error = error;
+        }
+    }
+
+    void stop(const Error& error) {
+        failLocked(error);
+        m_runners.front()->communicator().poison(error.text());
+        for (auto& runner : m_runners)
+            runner->engine().terminate();
+    }
+
+    void watch(const CancelToken& cancel) {
+        using Clock = std::chrono::steady_clock;
+        const auto begin = Clock::now();
+        auto reported = begin;
+        std::unique_lock lock(m_mutex);
+        while (m_running > 0) {
+            m_changed.wait_for(lock, std::chrono::milliseconds(20));
+            const auto now = Clock::now();
+            if (cancel.cancelled() && !m_failed)
+                stop({kCancelled, {}});
+            const double seconds = std::chrono::duration<double>(now - begin).count();
+            if (m_options.timeLimitSeconds > 0 && seconds > m_options.timeLimitSeconds && !m_failed)
+                stop({"the run took longer than its limit of " + std::to_string(m_options.timeLimitSeconds) + " s",
+                      whereTheyAre()});
+            if (m_options.progress && now - reported > std::chrono::milliseconds(100)) {
+                reported = now;
+                m_options.progress(shareDone());
+            }
+        }
+    }
+
+    int passes() const { return m_options.warmups + m_options.repeats; }
+    double shareDone() const {
+        double done = 0;
+        for (const auto& runner : m_runners)
+            done += runner->phasesDone();
+        return done / (static_cast<double>(m_runners.size()) * std::max(1, passes() * m_plan.phases));
+    }
+    std::string whereTheyAre() const {
+        std::string text;
+        for (std::size_t i = 0; i < m_runners.size(); ++i)
+            text += (i ? ", device " : "device ") + std::to_string(i) + " in phase " +
+                    std::to_string(m_runners[i]->phasesDone() % std::max(1, m_plan.phases));
+        return text;
+    }
+
+    Result<RunResult> collect() const {
+        RunResult result;
+        for (const Plan::Port& port : m_plan.outputs)
+            result.outputs.push_back({port.value, port.name, port.elementType, port.shape, {}});
+        for (const auto& runner : m_runners) {
+            if (auto collected = runner->collect(result.outputs); !collected)
+                return collected.error();
+            result.devices.push_back(runner->timing());
+            result.spans.insert(result.spans.end(), runner->spans().begin(), runner->spans().end());
+            for (const auto& [kind, total] : runner->communicator().executed()) {
+                result.executed[kind].count += total.count;
+                result.executed[kind].bytes += total.bytes;
+            }
+        }
+        result.passesMs = m_passesMs;
+        auto sorted = m_passesMs;
+        std::sort(sorted.begin(), sorted.end());
+        result.wallMs = sorted.empty() ? 0 : sorted[sorted.size() / 2];
+        return result;
+    }
+
+    const Plan& m_plan;
+    const RunOptions& m_options;
+    std::vector<std::unique_ptr<DeviceRunner>> m_runners;
+    std::vector<double> m_passesMs;
+    std::mutex m_mutex;
+    std::condition_variable m_changed;
+    std::size_t m_running = 0;
+    bool m_failed = false;
+    Error m_error;
+};
+
+}  // namespace
+
+Result<RunResult> execute(const Plan& plan, const RunOptions& options, const InputSet& inputs, const CancelToken& cancel) {
+    if (auto fit = checkInputs(plan, inputs); !fit)
+        return fit.error();
+    if (plan.devices.empty())
+        return Error{"the plan has no device", {}};
+    return Execution(plan, options).run(inputs, cancel);
+}
+
+}  // namespace shardwright

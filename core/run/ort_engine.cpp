@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/ort_engine.h"
+
+#include "run/element_types.h"
+#include "run/reduce.h"
+#include "model/shapes.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shardwright {
+
+namespace {
+
+using Runtime = std::shared_ptr<const OrtRuntime>;
+
+/// An OrtValue for the time of one run.
+struct Value {
+    const OrtFunctions* api = nullptr;
+    OrtValue* value = nullptr;
+
+    explicit Value(const OrtFunctions& functions) : api(&functions) {}
+    Value(Value&& other) noexcept : api(other.api), value(std::exchange(other.value, nullptr)) {}
+    Value& operator=(Value&&) = delete;
+    ~Value() {
+        if (value)
+            api->ReleaseValue(value);
+    }
+};
+
+class OrtKernelSession : public KernelSession {
+public:
+    OrtKernelSession(Runtime runtime, OrtSession* session, OrtRunOptions* options, const SegmentSource& source)
+        : m_runtime(std::move(runtime)), m_session(session), m_options(options), m_inputs(source.inputs),
+          m_outputs(source.outputs), m_place(source.place) {
+        for (const std::string& name : m_inputs)
+            m_inputNames.push_back(name.c_str());
+        for (const std::string& name : m_outputs)
+            m_outputNames.push_back(name.c_str());
+    }
+    ~OrtKernelSession() override { m_runtime->api().ReleaseSession(m_session); }
+
+    Result<void> run(std::span<const Buffer> inputs, std::span<Buffer> outputs) override {
+        if (inputs.size() != m_inputs.size() || outputs.size() != m_outputs.size())
+            return Error{"a segment was given another number of tensors than it has", m_place};
+        const OrtFunctions& api = m_runtime->api();
+        std::vector<Value> values;
+        values.reserve(inputs.size() + outputs.size());
+        std::vector<OrtValue*> in(inputs.size()), out(outputs.size());
+        for (std::size_t i = 0; i < inputs.size(); ++i)
+            if (auto bound = bind(values.emplace_back(api), inputs[i], in[i]); !bound)
+                return bound;
+        for (std::size_t i = 0; i < outputs.size(); ++i)
+            if (auto bound = bind(values.emplace_back(api), outputs[i], out[i]); !bound)
+                return bound;
+        auto ran = m_runtime->check(api.Run(m_session, m_options, m_inputNames.data(), in.data(), in.size(),
+                                            m_outputNames.data(), out.size(), out.data()),
+                                    m_place);
+        for (std::size_t i = 0; ran && i < outputs.size(); ++i)
+            if (!outputs[i])
+                ran = adopt(out[i], outputs[i]);
+        return ran;
+    }
+
+private:
+    Result<void> bind(Value& value, const Buffer& buffer, OrtValue*& out) const {
+        if (!buffer)
+            return {};  // ONNX Runtime allocates it.
+        auto made = m_runtime->check(
+            m_runtime->api().CreateTensorWithDataAsOrtValue(m_runtime->hostMemory(), const_cast<std::byte*>(buffer.data()),
+                                                            buffer.bytes(), buffer.dims().data(), buffer.dims().size(),
+                                                            buffer.elementType(), &value.value),
+            m_place);
+        out = value.value;
+        return made;
+    }
+
+    /// Makes a buffer of a tensor that ONNX Runtime allocated.
+    Result<void> adopt(OrtValue* value, Buffer& buffer) const {
+        const OrtFunctions& api = m_runtime->api();
+        OrtTensorTypeAndShapeInfo* info = nullptr;
+        void* data = nullptr;
+        int elementType = 0;
+        std::size_t rank = 0;
+        std::shared_ptr<OrtValue> owner(value, [runtime = m_runtime](OrtValue* v) { runtime->api().ReleaseValue(v); });
+        if (auto got = m_runtime->check(api.GetTensorTypeAndShape(value, &info), m_place); !got)
+            return got;
+        std::vector<std::int64_t> dims;
+        auto got = m_runtime->check(api.GetTensorElementType(info, &elementType), m_place);
+        if (got)
+            got = m_runtime->check(api.GetDimensionsCount(info, &rank), m_place);
+        dims.resize(got ? rank : 0);
+        if (got)
+            got = m_runtime->check(api.GetDimensions(info, dims.data(), rank), m_place);
+        if (got)
+            got = m_runtime->check(api.GetTensorMutableData(value, &data), m_place);
+        api.ReleaseTensorTypeAndShapeInfo(info);
+        if (got)
+            buffer = Buffer({owner, static_cast<std::byte*>(data)}, elementType, std::move(dims));
+        return got;
+    }
+
+    Runtime m_runtime;
+    OrtSession* m_session;
+    OrtRunOptions* m_options;
+    std::vector<std::string> m_inputs, m_outputs;
+    std::vector<const char*> m_inputNames, m_outputNames;
+    std::string m_place;
+};
+
+class OrtEngine : public KernelEngine {
+public:
+    OrtEngine(Runtime runtime, const OrtEngineOptions& options) : m_runtime(std::move(runtime)), m_settings(options) {
+        // Without run options nothing can be terminated, and all else works.
+        (void)m_runtime->check(m_runtime->api().CreateRunOptions(&m_runOptions), {});
+    }
+    ~OrtEngine() override {
+        if (m_runOptions)
+            m_runtime->api().ReleaseRunOptions(m_runOptions);
+    }
+
+    MemoryKind memory() const override { return MemoryKind::Host; }
+    Stream stream() const override { return {}; }
+    std::shared_ptr<std::byte> allocate(std::size_t bytes) override { return allocateHost(bytes); }
+
+    Result<std::unique_ptr<KernelSession>> createSession(const SegmentSource& source) override {
+        const OrtFunctions& api = m_runtime->api();
+        OrtSessionOptions* options = nullptr;
+        OrtSession* session = nullptr;
+        auto made = m_runtime->check(api.CreateSessionOptions(&options), source.place);
+        if (made)
+            made = configure(options, source);
+        if (made)
+            made = m_runtime->check(api.CreateSessionFromArray(m_runtime->environment(), source.modelBytes.data(),
+                                                               source.modelBytes.size(), options, &session),
+                                    source.place);
+        if (options)
+            api.ReleaseSessionOptions(options);
+        if (!made)
+            return made.error();
+        return std::unique_ptr<KernelSession>(new OrtKernelSession(m_runtime, session, m_runOptions, source));
+    }
+
+    void copyRegion(const RegionCopy& copy, ConstBufferView source, std::byte* target) override {
+        copy.run(source.data, target);
+    }
+    void fillIdentity(ReduceKind kind, BufferView target) override {
+        shardwright::fillIdentity(kind, target.elementType, target.data, elements(target));
+    }
+    void accumulateRegion(ReduceKind kind, const RegionCopy& copy, ConstBufferView source, BufferView accumulator) override {
+        const std::size_t size = bytesOf(source.elementType), wide = bytesOf(accumulator.elementType);
+        copy.forEachRun([&](std::size_t from, std::size_t to, std::size_t bytes) {
+            accumulate(kind, source.elementType, accumulator.data + to / size * wide, source.data + from,
+                       static_cast<std::int64_t>(bytes / size));
+        });
+    }
+    void roundAccumulator(ConstBufferView accumulator, BufferView target) override {
+        shardwright::roundAccumulator(target.elementType, accumulator.data, target.data, elements(target));
+    }
+    Result<void> fromHost(const std::byte* source, BufferView target) override {
+        std::memcpy(target.data, source, target.bytes);
+        return {};
+    }
+    Result<void> toHost(ConstBufferView source, std::byte* target) override {
+        std::memcpy(target, source.data, source.bytes);
+        return {};
+    }
+    Result<void> synchronize() override { return {}; }
+
+    void terminate() override {
+        if (m_runOptions)
+            (void)m_runtime->check(m_runtime->api().RunOptionsSetTerminate(m_runOptions), {});
+    }
+
+private:
+    static std::size_t bytesOf(std::int32_t type) { return static_cast<std::size_t>(std::max(1, elementBits(type) / 8)); }
+    static std::int64_t elements(ConstBufferView view) {
+        return static_cast<std::int64_t>(view.bytes / bytesOf(view.elementType));
+    }
+
+    Result<void> configure(OrtSessionOptions* options, const SegmentSource& source) const {
+        const OrtFunctions& api = m_runtime->api();
+        constexpr int sequential = 0, noOptimisation = 0, allOptimisations = 99, fatal = 4;
+        const bool optimise = m_settings.optimisation == GraphOptimisation::Automatic
+                                  ? source.nodeCount <= kManyNodes
+                                  : m_settings.optimisation == GraphOptimisation::Full;
+        OrtStatus* const statuses[] = {
+            api.SetSessionExecutionMode(options, sequential),
+            api.SetSessionGraphOptimizationLevel(options, optimise ? allOptimisations : noOptimisation),
+            api.SetIntraOpNumThreads(options, m_settings.intraOpThreads),
+            api.SetInterOpNumThreads(options, 1),
+            api.SetSessionLogSeverityLevel(options, fatal),
+            // Devices wait for each other while ONNX Runtime's threads would spin on the cores that they need.
+            api.AddSessionConfigEntry(options, "session.intra_op.allow_spinning", "0"),
+        };
+        Result<void> result;
+        for (OrtStatus* status : statuses)
+            if (auto set = m_runtime->check(status, source.place); !set)
+                result = set;
+        return result;
+    }
+
+    Runtime m_runtime;
+    OrtEngineOptions m_settings;
+    OrtRunOptions* m_runOptions = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<KernelEngine> makeOrtEngine(std::shared_ptr<const OrtRuntime> runtime, const OrtEngineOptions& options) {
+    return std::make_unique<OrtEngine>(std::move(runtime), options);
+}
+
+}  // namespace shardwright

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "run/kernel_engine.h"
+#include "run/ort_api.h"
+
+#include <memory>
+
+namespace shardwright {
+
+/// How much ONNX Runtime rewrites a graph. Automatic: fully, but not at all above kManyNodes (100,000 nodes load in 7 s
+/// instead of 55 s). Quantised models differ by 0.1 between the two, so a run and its reference must use the same.
+enum class GraphOptimisation { Automatic, Full, None };
+inline constexpr std::size_t kManyNodes = 20'000;
+
+struct OrtEngineOptions {
+    GraphOptimisation optimisation = GraphOptimisation::Automatic;
+    int intraOpThreads = 1;  ///< Per device.
+};
+
+/// Kernels of ONNX Runtime's CPU provider, in host memory.
+std::unique_ptr<KernelEngine> makeOrtEngine(std::shared_ptr<const OrtRuntime> runtime, const OrtEngineOptions& options);
+
+}  // namespace shardwright
