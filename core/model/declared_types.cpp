@@ -39,7 +39,8 @@ DeclaredTypes::DeclaredTypes(const Model& model) : m_types(model.graph().values.
     for (std::size_t i = 0; i < sources.size(); ++i) {
         const auto add = [&](const auto& list) {
             for (const auto& info : list) {
-                const ValueId id = info.has_type() ? index.findValue(GraphId(i), info.name()) : ValueId();
+                const bool says = info.type().value_case() != onnx::TypeProto::VALUE_NOT_SET;
+                const ValueId id = says ? index.findValue(GraphId(i), info.name()) : ValueId();
                 if (id && m_types[id.index()] == nullptr)
                     m_types[id.index()] = &info.type();
             }

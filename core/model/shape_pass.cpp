@@ -291,6 +291,8 @@ const onnx::AttributeProto* ShapePass::attribute(const NodeInfo& node, const std
 }
 
 void ShapePass::complain(const NodeInfo& node, const std::string& what) {
+    if (m_quiet > 0)
+        return;
     if (m_complaints.size() == kMaxComplaints)
         m_complaints.push_back("further complaints are left out");
     if (m_complaints.size() > kMaxComplaints)

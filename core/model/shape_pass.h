@@ -72,6 +72,7 @@ private:
     void runLoopBody(const NodeInfo& owner, const GraphInfo& graph, const Types& types);
     void bindBodyInputs(const GraphInfo& graph, const Types& types);
     Types outputTypes(const GraphInfo& graph) const;
+    std::optional<bool> condition(const NodeInfo& ifNode) const;
     void refineIf(const NodeInfo& node);
     void refineLoop(const NodeInfo& node);
     bool staysTrue(const GraphInfo& body, ValueId id) const;
@@ -105,6 +106,7 @@ private:
     std::size_t m_visits = 0;
     std::size_t m_allowedVisits = 0;
     int m_depth = 0;
+    int m_quiet = 0;  ///< Above 0 in a branch that is known not to be taken.
     unsigned m_symbols = 0;
     std::vector<std::string> m_complaints;
 };

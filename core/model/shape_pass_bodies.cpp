@@ -65,13 +65,17 @@ ShapePass::Types ShapePass::runBody(const NodeInfo& owner, GraphId id, const Typ
     const GraphInfo& graph = m_index.graph(id);
     if (const std::string why = whyNotEnter(); !why.empty())
         throw onnx::InferenceError("its body " + why);
+    const std::optional<bool> taken = condition(owner);
+    const bool dead = taken && graph.name != (*taken ? "then_branch" : "else_branch");
     ++m_depth;
+    m_quiet += dead ? 1 : 0;
     if (owner.proto->op_type() == "Loop") {
         runLoopBody(owner, graph, types);
     } else {
         bindBodyInputs(graph, types);
         runGraph(id);
     }
+    m_quiet -= dead ? 1 : 0;
     --m_depth;
     return outputTypes(graph);
 }
@@ -113,12 +117,20 @@ void ShapePass::runLoopBody(const NodeInfo& owner, const GraphInfo& graph, const
     }
 }
 
+std::optional<bool> ShapePass::condition(const NodeInfo& node) const {
+    if (node.proto->op_type() != "If" || node.inputs.empty() || !node.inputs[0])
+        return std::nullopt;
+    const ConstantValue* constant = of(node.inputs[0]).constant.get();
+    if (constant == nullptr || constant->ints.size() != 1)
+        return std::nullopt;
+    return constant->ints[0] != 0;
+}
+
 void ShapePass::refineIf(const NodeInfo& node) {
-    const ConstantValue* condition =
-        !node.inputs.empty() && node.inputs[0] ? of(node.inputs[0]).constant.get() : nullptr;
-    if (condition == nullptr || condition->ints.size() != 1)
+    const std::optional<bool> taken = condition(node);
+    if (!taken)
         return;
-    const GraphId branch = bodyNamed(node, condition->ints[0] != 0 ? "then_branch" : "else_branch");
+    const GraphId branch = bodyNamed(node, *taken ? "then_branch" : "else_branch");
     if (!branch || !m_ran[branch.index()])
         return;
     const GraphInfo& graph = m_index.graph(branch);
