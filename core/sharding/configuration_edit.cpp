@@ -82,4 +82,20 @@ Result<Edit> editRenameConfiguration(const Document& document, const std::string
     return edit;
 }
 
+Edit editReplaceAll(const Document& document, const Annotations& annotations) {
+    Edit edit{"Replace annotations", {}};
+    const Annotations& before = document.annotations;
+    edit.steps.push_back(SetConfigurations{
+        std::make_shared<const std::vector<onnx::DeviceConfigurationProto>>(annotations.configurations)});
+    for (const auto& [key, value] : before.metadata)
+        if (!annotations.metadata.contains(key))
+            edit.steps.push_back(SetMetadata{key, {}});
+    for (const auto& [key, value] : annotations.metadata)
+        edit.steps.push_back(SetMetadata{key, value, true});
+    for (std::size_t i = 0; i < annotations.nodes.size(); ++i)
+        if (before.nodes[i] || annotations.nodes[i])
+            edit.steps.push_back(SetNodeAnnotation{NodeId(i), annotations.nodes[i]});
+    return edit;
+}
+
 }  // namespace shardwright

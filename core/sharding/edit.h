@@ -25,6 +25,7 @@ struct SetConfigurations {
 struct SetMetadata {
     std::string key;
     std::string value;
+    bool keepEmpty = false;  ///< An empty text is set: what a file had, when an edit is taken back.
 };
 
 using EditStep = std::variant<SetNodeAnnotation, SetConfigurations, SetMetadata>;
