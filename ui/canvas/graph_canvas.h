@@ -21,6 +21,7 @@ class Model;
 struct Analysis;
 class Overlay;
 class SceneJobs;
+struct DrawnSelection;
 
 /// The drawing of a model's graph: scopes that open and close, nodes, tensors, and over them what an Analysis says.
 /// Opening and laying out happen in worker threads; the widget paints the latest finished drawing.
@@ -147,7 +148,8 @@ private:
     };
 
     void requestScene(Anchor anchor);
-    void sceneArrived(SceneResult result, bool first, Anchor anchor);
+    void sceneArrived(const SceneResult& result, const Anchor& anchor);
+    void modelArrived(std::unique_ptr<GraphScene> scene, const SceneResult& result);
     void requestOverlay();
     void applyAnchor(const Anchor& anchor);
     void showInitialView();
@@ -157,13 +159,20 @@ private:
     void updateScrollBars();
     double fitScale(const QRectF& rect) const;
     void changeSelection(Selection next, bool remember = true);
+    void applySelection(const Selection& next);
+    Selection selection() const { return {m_selected, m_selectedScope, m_selectedValue}; }
+    void refreshMarks();
+    int currentBox() const;
+    void selectBox(int box);
+    void ensureVisible(const QRectF& rect);
+    bool onFrameTitle(const PlacedBox& box, QPointF scenePoint) const;
+    QString toolTipAt(QPointF scenePoint) const;
     void clickAt(QPointF viewportPoint, Qt::KeyboardModifiers modifiers);
     void selectInRect(const QRectF& sceneRect, bool add);
     bool walk(int key);
     bool zoomKey(QKeyEvent* event);
     void activateCurrent();
-    void showToolTip(QPoint viewportPoint, QPoint globalPoint);
-    void setBusy(bool busy);
+    void updateBusy();
 
     std::unique_ptr<SceneJobs> m_jobs;
     std::unique_ptr<GraphScene> m_scene;
@@ -182,14 +191,15 @@ private:
     QList<Selection> m_history;
     QSet<NodeId> m_highlighted;
     QSet<ScopeId> m_pendingScopes;
+    std::unique_ptr<DrawnSelection> m_drawn;  ///< The selection as the painter wants it.
 
     QPointF m_origin;  ///< Scene point at the top left of the viewport.
     double m_zoom = 1.0;
     bool m_settingScrollBars = false;
-    bool m_userMoved = false;
+    bool m_initialView = true;  ///< Nobody has moved the view yet: it may follow the size of the window.
     bool m_busy = false;
     Drag m_drag = Drag::None;
-    bool m_pressedOnEmpty = false;
+    bool m_moved = false;  ///< Since the button was pressed.
     QPoint m_pressPoint;
     QPoint m_lastPoint;
 };

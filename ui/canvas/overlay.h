@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "check/analysis.h"
+#include "ui/canvas/scene_structure.h"
+
+#include <QHash>
+#include <QString>
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+namespace shardwright {
+
+/// One collective to draw beside a line.
+struct CommunicationMark {
+    CollectiveKind kind = CollectiveKind::Region;
+    CommPhase phase = CommPhase::Output;
+    ValueId value;
+    std::int64_t bytes = 0;  ///< All groups.
+    int operations = 0;
+    bool shared = false;     ///< At a further reader of a reshard that is counted elsewhere.
+};
+
+/// What is drawn over one node.
+struct NodeMarks {
+    int stage = -1;
+    bool explicitLayout = false;      ///< Some spec of this node is in the file.
+    std::vector<int> axes;            ///< Mesh axes that split what it makes, in order.
+    std::vector<int> communication;   ///< Into Overlay::communication().
+    int errors = 0, warnings = 0;
+};
+
+/// What is drawn on a closed scope.
+struct ScopeMarks {
+    int collectives = 0;
+    std::int64_t bytes = 0;
+    int errors = 0, warnings = 0;
+    int annotated = 0;
+    int firstStage = -1, lastStage = -1;
+    std::vector<int> axes;
+};
+
+/// What an Analysis says, by what is drawn. Immutable; built in a worker.
+class Overlay {
+public:
+    static std::shared_ptr<const Overlay> build(std::shared_ptr<const Analysis> analysis,
+                                                const SceneStructure& structure, const CancelToken& = {});
+
+    const Analysis& analysis() const { return *m_analysis; }
+    const NodeMarks& node(NodeId id) const { return m_nodes[id.index()]; }
+    const ScopeMarks& scope(ScopeId id) const { return m_scopes[id.index()]; }
+    const std::vector<CommunicationMark>& communication() const { return m_communication; }
+    /// Mesh axes that split the value where it is produced.
+    const std::vector<int>& axesOf(ValueId value) const;
+    QString axisName(int axis) const;
+    QString shapeText(ValueId value) const;
+    QString layoutText(ValueId value) const;  ///< Empty where the value lies whole on every device.
+    QString layoutText(const LayoutRef& layout) const;
+    bool isExplicit(ValueId value) const;
+
+private:
+    friend class OverlayBuilder;
+    std::shared_ptr<const Analysis> m_analysis;
+    std::vector<NodeMarks> m_nodes;
+    std::vector<ScopeMarks> m_scopes;
+    std::vector<CommunicationMark> m_communication;
+    std::unordered_map<const Layout*, std::vector<int>> m_axes;
+    std::unordered_map<const Layout*, QString> m_texts;
+};
+
+/// "1.5 MB"; decimal units as on data sheets.
+QString byteText(std::int64_t bytes);
+
+}  // namespace shardwright
