@@ -146,9 +146,10 @@ void DeviceRunner::findLifeTimes() {
             use(e.transfer.targets, stepOf(static_cast<int>(phase), Span::Kind::Exchange));
         }
     const auto device = static_cast<std::size_t>(&m_program - m_plan.devices.data());
-    for (const Plan::Port& port : m_plan.outputs)
-        for (const int index : port.tensors[device])
-            m_kept[static_cast<std::size_t>(index)] = true;
+    for (const auto* ports : {&m_plan.outputs, &m_plan.observed})
+        for (const Plan::Port& port : *ports)
+            for (const int index : port.tensors[device])
+                m_kept[static_cast<std::size_t>(index)] = true;
     m_releases.resize(static_cast<std::size_t>(m_plan.phases) * 3);
     for (std::size_t i = 0; i < last.size(); ++i)
         if (last[i] >= 0 && !m_kept[i] && !m_isInput[i])
@@ -294,12 +295,13 @@ DeviceTiming DeviceRunner::timing() const {
     return timing;
 }
 
-Result<void> DeviceRunner::collect(std::vector<RunResult::Output>& outputs) const {
+Result<void> DeviceRunner::collect(const std::vector<Plan::Port>& ports,
+                                   std::vector<RunResult::Output>& outputs) const {
     const auto device = static_cast<std::size_t>(&m_program - m_plan.devices.data());
-    for (std::size_t i = 0; i < m_plan.outputs.size(); ++i) {
-        for (const int index : m_plan.outputs[i].tensors[device]) {
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+        for (const int index : ports[i].tensors[device]) {
             const Buffer& held = m_buffers[static_cast<std::size_t>(index)];
-            const std::string place = "output `" + m_plan.outputs[i].name + "` on device " + std::to_string(m_program.device);
+            const std::string place = "tensor `" + ports[i].name + "` on device " + std::to_string(m_program.device);
             if (!held)
                 return Error{"nothing in the plan computes it", place};
             if (held.memory() == MemoryKind::Host) {

@@ -38,7 +38,7 @@ public:
     /// One pass through all phases. Makes the sessions when they are first needed.
     Result<void> pass();
     /// Brings outputs to host memory.
-    Result<void> collect(std::vector<RunResult::Output>& outputs) const;
+    Result<void> collect(const std::vector<Plan::Port>& ports, std::vector<RunResult::Output>& outputs) const;
 
     KernelEngine& engine() { return *m_engine; }
     Communicator& communicator() { return *m_communicator; }

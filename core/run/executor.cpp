@@ -151,10 +151,19 @@ private:
 
     Result<RunResult> collect() const {
         RunResult result;
-        for (const Plan::Port& port : m_plan.outputs)
-            result.outputs.push_back({port.value, port.name, port.elementType, port.shape, {}});
+        const auto addPorts = [](const std::vector<Plan::Port>& ports, std::vector<RunResult::Output>& outputs) {
+            for (const Plan::Port& port : ports)
+                outputs.push_back({port.value, port.name, port.elementType, port.shape, {}});
+        };
+        addPorts(m_plan.outputs, result.outputs);
+        addPorts(m_plan.observed, result.observed);
+        addPorts(m_plan.inputs, result.inputs);
         for (const auto& runner : m_runners) {
-            if (auto collected = runner->collect(result.outputs); !collected)
+            if (auto collected = runner->collect(m_plan.outputs, result.outputs); !collected)
+                return collected.error();
+            if (auto collected = runner->collect(m_plan.observed, result.observed); !collected)
+                return collected.error();
+            if (auto collected = runner->collect(m_plan.inputs, result.inputs); !collected)
                 return collected.error();
             result.devices.push_back(runner->timing());
             result.spans.insert(result.spans.end(), runner->spans().begin(), runner->spans().end());

@@ -65,7 +65,9 @@ struct RunResult {
         std::vector<std::int64_t> shape;
         std::vector<Piece> pieces;
     };
-    std::vector<Output> outputs;  ///< One for each of the plan's outputs, in host memory.
+    std::vector<Output> outputs;   ///< One for each of the plan's outputs, in host memory.
+    std::vector<Output> observed;  ///< Likewise of the plan's observed values.
+    std::vector<Output> inputs;    ///< Likewise of the plan's inputs, as they were cut.
     std::vector<DeviceTiming> devices;
     CollectiveCounts executed;    ///< Of one pass, from the communicators alone.
     std::vector<Span> spans;      ///< Of the last pass.

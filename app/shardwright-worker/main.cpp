@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads one request on standard input, runs it, and writes events on standard output, as run/events.proto says. SIGTERM,
+// SIGINT or the end of standard input cancel. Exit codes: 0 done, 1 the model has errors or is not verified, 2 anything else.
+#include "run/run_job.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <thread>
+
+namespace {
+
+using namespace shardwright;
+
+/// Reads the request; what follows it is not looked at.
+Result<RunRequest> readRequest() {
+    std::string bytes;
+    char buffer[1 << 16];
+    while (true) {
+        std::string_view rest = bytes;
+        auto message = takeMessage(rest);
+        if (!message)
+            return message.error();
+        if (*message)
+            return decodeRequest(**message);
+        const ssize_t n = read(STDIN_FILENO, buffer, sizeof buffer);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return Error{"the request is cut off", "standard input"};
+        bytes.append(buffer, static_cast<std::size_t>(n));
+    }
+}
+
+/// Writes events, one at a time; cancels when nobody reads them.
+class EventWriter {
+public:
+    EventWriter(int fd, CancelToken cancel) : m_fd(fd), m_cancel(std::move(cancel)) {}
+
+    void write(const RunEvent& event) {
+        const std::string bytes = encodeEvent(event);
+        const std::lock_guard lock(m_mutex);
+        for (std::size_t done = 0; done < bytes.size() && !m_broken;) {
+            const ssize_t n = ::write(m_fd, bytes.data() + done, bytes.size() - done);
+            if (n < 0 && errno == EINTR)
+                continue;
+            m_broken = n <= 0;
+            done += m_broken ? 0 : static_cast<std::size_t>(n);
+        }
+        if (m_broken)
+            m_cancel.cancel();
+    }
+
+private:
+    const int m_fd;
+    const CancelToken m_cancel;
+    std::mutex m_mutex;
+    bool m_broken = false;
+};
+
+/// Waits for a signal or the end of standard input, and cancels.
+class StopWatcher {
+public:
+    explicit StopWatcher(CancelToken cancel) : m_cancel(std::move(cancel)), m_done(eventfd(0, EFD_CLOEXEC)) {
+        sigset_t signals;
+        sigemptyset(&signals);
+        sigaddset(&signals, SIGTERM);
+        sigaddset(&signals, SIGINT);
+        // Before any other thread is started: all inherit it.
+        pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+        m_signals = signalfd(-1, &signals, SFD_CLOEXEC);
+    }
+    void start() {
+        m_thread = std::thread([this] { watch(); });
+    }
+    ~StopWatcher() {
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const ssize_t n = write(m_done, &one, sizeof one);
+        if (m_thread.joinable())
+            m_thread.join();
+        close(m_signals);
+        close(m_done);
+    }
+
+private:
+    void watch() const {
+        pollfd polled[] = {{m_done, POLLIN, 0}, {m_signals, POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
+        while (true) {
+            if (poll(polled, 3, -1) < 0 && errno != EINTR)
+                break;
+            if (polled[0].revents)
+                return;
+            char buffer[256];
+            if (polled[1].revents || (polled[2].revents && read(STDIN_FILENO, buffer, sizeof buffer) <= 0))
+                break;
+        }
+        m_cancel.cancel();
+        // A kernel that does not end would keep the process although nobody waits for it any more.
+        pollfd done{m_done, POLLIN, 0};
+        if (poll(&done, 1, 10'000) == 0)
+            _exit(2);
+    }
+
+    const CancelToken m_cancel;
+    const int m_done;
+    int m_signals = -1;
+    std::thread m_thread;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc > 1) {
+        const bool version = std::strcmp(argv[1], "--version") == 0;
+        std::fprintf(version ? stdout : stderr, "shardwright-worker %s\n", SHARDWRIGHT_VERSION);
+        if (!version)
+            std::fputs("Started by shardwright and shardwright-cli; reads a request on standard input and writes events on "
+                       "standard output (run/events.proto).\n",
+                       stderr);
+        return version ? 0 : 2;
+    }
+    // Nothing but events may get to standard output, whatever a library prints.
+    const int out = dup(STDOUT_FILENO);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    std::signal(SIGPIPE, SIG_IGN);
+
+    const CancelToken cancel = CancelToken::create();
+    EventWriter writer(out, cancel);
+    const auto request = readRequest();
+    if (!request) {
+        writer.write(RunFailure{RunFailure::Kind::Usage, request.error().message, request.error().place});
+        return 2;
+    }
+    StopWatcher watcher(cancel);
+    watcher.start();
+    return exitCode(runJob(*request, [&](const RunEvent& event) { writer.write(event); }, cancel));
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/result.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+// What goes between shardwright-worker and who started it, as plain values: no protobuf, nothing of the model. On the wire
+// it is events.proto; each message is preceded by its length as a varint.
+
+namespace shardwright {
+
+enum class VerifyMode { None, Outputs, All };
+
+struct RunRequest {
+    std::string modelPath;   ///< Also the folder of external data where the model is given as bytes.
+    std::string modelBytes;  ///< An annotated ModelProto; empty: modelPath is read.
+    std::string configuration;
+    bool strictProfile = false;
+    std::map<std::string, std::int64_t> bindings;
+    std::int64_t bindingFallback = 8;
+    std::uint64_t seed = 1;
+    std::string inputsPath;  ///< .npz or a folder of input_K.pb; empty: random.
+    VerifyMode verify = VerifyMode::None;
+    double tolerance = -1;   ///< Relative to the largest value; below 0: by type (see defaultTolerance).
+    int warmups = 1, repeats = 1;
+    std::string tracePath;
+    std::string saveShardsFolder;
+    std::vector<std::string> observe;  ///< Tensors whose shards are wanted as events, beside the outputs.
+    std::int64_t maxShardValues = 4096;
+    double timeLimitSeconds = 0;
+    bool optimise = true;    ///< False: graphs are run as they are, without ONNX Runtime's rewriting.
+    int intraOpThreads = 1;
+};
+
+enum class RunStage { Load, Analyse, Lower, Inputs, Run, Reference, Verify, Save };
+std::string runStageName(RunStage stage);  ///< "load", ...
+
+struct RunLog {
+    std::string message;
+};
+struct RunProgress {
+    RunStage stage = RunStage::Load;
+    double share = 0;  ///< Of this stage, 0 to 1.
+};
+struct RunPlace {  ///< A node: {name, index, scope}.
+    std::string name;
+    int index = -1;
+    std::string scope;
+    bool operator==(const RunPlace&) const = default;
+};
+
+struct RunDeviceTiming {
+    int device = -1;
+    double prepareMs = 0, computeMs = 0, communicationMs = 0, waitingMs = 0;
+    std::int64_t peakBytes = 0;
+    bool operator==(const RunDeviceTiming&) const = default;
+};
+/// One segment of one device; times in microseconds since the start of the last pass.
+struct RunSegmentTiming {
+    int device = -1, phase = 0;
+    int nodeCount = 0;
+    RunPlace firstNode;
+    double beginUs = 0, durationUs = 0;
+    bool operator==(const RunSegmentTiming&) const = default;
+};
+/// One device's part of one group operation.
+struct RunExchangeTiming {
+    int device = -1, phase = 0;
+    std::string kind, tensor;
+    RunPlace node;
+    std::vector<int> devices;
+    std::int64_t bytes = 0;
+    double beginUs = 0, durationUs = 0, waitingUs = 0;
+    bool operator==(const RunExchangeTiming&) const = default;
+};
+
+/// What one device holds of one tensor.
+struct RunShard {
+    std::string tensor;
+    bool output = false;  ///< Of the graph; else an observed tensor.
+    int device = -1;
+    std::int32_t elementType = 0;
+    std::vector<std::int64_t> shape;  ///< Of the whole tensor.
+    /// Per dimension of it, half-open index intervals.
+    std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> box;
+    std::vector<std::int64_t> dims;   ///< Of the shard.
+    double min = 0, max = 0, mean = 0, deviation = 0;  ///< Of the finite elements.
+    std::int64_t notFinite = 0;
+    std::vector<double> values;       ///< The first ones, row-major.
+    bool operator==(const RunShard&) const = default;
+};
+
+struct RunTensorCheck {
+    std::string name;
+    double maxAbs = 0, maxRel = 0, tolerance = 0;
+    bool agrees = false;
+    std::string note;
+    bool operator==(const RunTensorCheck&) const = default;
+};
+struct RunDivergence {
+    RunTensorCheck check;
+    RunPlace node;
+    std::string op, layout;
+    bool operator==(const RunDivergence&) const = default;
+};
+struct RunKindTotal {
+    std::int64_t count = 0, bytes = 0;
+    bool operator==(const RunKindTotal&) const = default;
+};
+
+/// Everything of a finished run that is worth a line.
+struct RunReport {
+    std::optional<bool> verified;            ///< Nothing: not asked for.
+    std::vector<RunTensorCheck> outputs;     ///< Without verification, names only.
+    std::vector<RunTensorCheck> tensors;     ///< Of --verify=all.
+    std::optional<RunDivergence> firstDivergent;
+    std::vector<RunDeviceTiming> devices;
+    std::map<std::string, RunKindTotal> predicted, executed;
+    double wallMs = 0, referenceWallMs = 0;
+    std::vector<double> passesMs;
+    std::map<std::string, std::int64_t> bindings;  ///< Sizes that symbolic dimensions got.
+    std::string configuration, mesh, kernels;      ///< kernels: "ONNX Runtime 1.32.0, CPU".
+    std::uint64_t seed = 0;
+    bool randomInputs = true;
+    bool operator==(const RunReport&) const = default;
+};
+
+struct RunFailure {
+    enum class Kind {
+        Usage,      ///< An input cannot be read or does not fit.
+        ModelError, ///< The model has errors.
+        Failed,     ///< Kernels, memory, time limit, a crash.
+        Cancelled,
+    };
+    Kind kind = Kind::Failed;
+    std::string message, place;
+    bool operator==(const RunFailure&) const = default;
+};
+
+/// The last event of a run is a RunReport or a RunFailure.
+using RunEvent = std::variant<RunLog, RunProgress, RunDeviceTiming, RunSegmentTiming, RunExchangeTiming, RunShard,
+                              RunTensorCheck, RunReport, RunFailure>;
+
+std::string encodeRequest(const RunRequest& request);
+/// One message without its length.
+Result<RunRequest> decodeRequest(std::string_view message);
+std::string encodeEvent(const RunEvent& event);
+
+/// Takes bytes as they come and gives the events that are complete.
+class EventParser {
+public:
+    /// Errors: what came is not from a worker. Every later call fails, too.
+    Result<std::vector<RunEvent>> feed(std::string_view bytes);
+    /// Whether the last bytes are a part of an event only.
+    bool partial() const { return !m_rest.empty(); }
+
+private:
+    std::string m_rest;
+    bool m_broken = false;
+};
+
+/// Cuts a length-delimited message off the front of `bytes`. Nothing: it is not complete. Error: the length is absurd.
+Result<std::optional<std::string_view>> takeMessage(std::string_view& bytes);
+
+}  // namespace shardwright

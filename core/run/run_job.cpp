@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/run_job.h"
+
+#include "check/analysis.h"
+#include "run/inputs.h"
+#include "run/ort_engine.h"
+#include "run/run_reports.h"
+#include "run/shards.h"
+#include "run/trace.h"
+#include "run/verify.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace shardwright {
+
+namespace {
+
+using Kind = RunFailure::Kind;
+
+class Job {
+public:
+    Job(const RunRequest& request, const EventSink& sink, const CancelToken& cancel, const RunHooks& hooks)
+        : m_request(request), m_sink(sink), m_cancel(cancel), m_hooks(hooks) {}
+
+    RunOutcome run() {
+        for (auto step : {&Job::load, &Job::analyse, &Job::loadKernels, &Job::readInputs, &Job::runSharded, &Job::verify, &Job::save}) {
+            if (auto failed = (this->*step)())
+                return *failed;
+            if (m_cancel.cancelled())
+                return RunFailure{Kind::Cancelled, kCancelled, {}};
+        }
+        return m_report;
+    }
+
+private:
+    using Step = std::optional<RunFailure>;
+
+    RunFailure failure(Kind kind, const Error& error) const {
+        const bool cancelled = error.message == kCancelled || m_cancel.cancelled();
+        return {cancelled ? Kind::Cancelled : kind, cancelled ? kCancelled : error.message, error.place};
+    }
+    void stage(RunStage stage, double share = 0) const { m_sink(RunProgress{stage, share}); }
+
+    Step load() {
+        stage(RunStage::Load);
+        auto model = m_request.modelBytes.empty() ? Model::load(m_request.modelPath, m_cancel)
+                                                  : Model::fromBytes(m_request.modelBytes, m_request.modelPath, m_cancel);
+        if (!model)
+            return failure(Kind::Usage, model.error());
+        m_document = {*model, Annotations::fromModel(**model)};
+        m_bindings = {m_request.bindings, m_request.bindingFallback};
+        if (m_request.inputsPath.empty())
+            return {};
+        auto files = InputFiles::open(m_request.inputsPath, **model);
+        if (!files)
+            return failure(Kind::Usage, files.error());
+        auto implied = files->bindings(**model);
+        if (!implied)
+            return failure(Kind::Usage, implied.error());
+        for (const auto& [symbol, size] : *implied) {
+            const auto [it, added] = m_bindings.sizes.emplace(symbol, size);
+            if (!added && it->second != size)
+                return failure(Kind::Usage, {"`" + symbol + "` is bound to " + std::to_string(it->second) + ", the inputs have " +
+                                                 std::to_string(size),
+                                             m_request.inputsPath});
+        }
+        m_files = std::move(*files);
+        return {};
+    }
+
+    Step analyse() {
+        stage(RunStage::Analyse);
+        AnalysisOptions options;
+        options.configuration = m_request.configuration;
+        options.profile = m_request.strictProfile ? Profile::Strict : Profile::Extended;
+        options.bindings = m_bindings;
+        auto analysis = Analyser().run(m_document, options, m_cancel);
+        if (!analysis)
+            return failure(Kind::Usage, analysis.error());
+        m_analysis = *analysis;
+        for (const Diagnostic& diagnostic : m_analysis->diagnostics)
+            if (diagnostic.severity == Severity::Error)
+                return RunFailure{Kind::ModelError, diagnostic.message, diagnostic.code};
+        for (const std::string& name : m_request.observe) {
+            const ValueId value = graph().findValue(GraphId(0), name);
+            if (!value)
+                return RunFailure{Kind::Usage, "there is no tensor `" + name + "` to observe", {}};
+            m_observe.push_back(value);
+        }
+        return {};
+    }
+
+    Step loadKernels() {
+        auto path = OrtRuntime::find();
+        if (!path)
+            return failure(Kind::Failed, path.error());
+        auto runtime = OrtRuntime::load(*path);
+        if (!runtime)
+            return failure(Kind::Failed, runtime.error());
+        // A segment and the whole model must be optimised alike, so the whole model decides.
+        OrtEngineOptions engine;
+        engine.intraOpThreads = m_request.intraOpThreads;
+        engine.optimisation = m_request.optimise && graph().main().nodes.size() <= kManyNodes ? GraphOptimisation::Full
+                                                                                              : GraphOptimisation::None;
+        m_options.warmups = m_request.warmups;
+        m_options.repeats = m_request.repeats;
+        m_options.timeLimitSeconds = m_request.timeLimitSeconds;
+        m_options.makeEngine = [runtime = *runtime, engine](DeviceId) { return makeOrtEngine(runtime, engine); };
+        m_report.kernels = "ONNX Runtime " + (*runtime)->version() + ", CPU";
+        return {};
+    }
+
+    Step readInputs() {
+        stage(RunStage::Inputs);
+        auto inputs = m_files ? m_files->load(*m_document.model, *m_analysis->shapes)
+                              : randomInputs(*m_document.model, *m_analysis->shapes, m_request.seed);
+        if (!inputs)
+            return failure(Kind::Usage, inputs.error());
+        m_inputs = std::move(*inputs);
+        return {};
+    }
+
+    Result<RunResult> executeWith(const Plan& plan, bool sharded, bool measured) {
+        RunOptions options = m_options;
+        if (sharded)
+            options.decorate = m_hooks.decorate;
+        if (!measured) {
+            options.warmups = 0;
+            options.repeats = 1;
+        }
+        const RunStage now = sharded ? RunStage::Run : RunStage::Reference;
+        options.progress = [this, now](double share) { stage(now, share); };
+        stage(now);
+        return execute(plan, options, m_inputs, m_cancel);
+    }
+
+    Step runSharded() {
+        stage(RunStage::Lower);
+        auto plan = lower(*m_analysis, {m_request.verify == VerifyMode::All ? allValues() : m_observe});
+        if (!plan)
+            return failure(Kind::ModelError, plan.error());
+        m_plan = *plan;
+        auto result = executeWith(*m_plan, true, true);
+        if (!result)
+            return failure(Kind::Failed, result.error());
+        m_result = std::move(*result);
+        m_report.wallMs = m_result.wallMs;
+        m_report.passesMs = m_result.passesMs;
+        m_report.predicted = totalsOf(m_plan->predicted);
+        m_report.executed = totalsOf(m_result.executed);
+        m_report.bindings = {m_analysis->shapes->usedBindings().begin(), m_analysis->shapes->usedBindings().end()};
+        m_report.configuration = m_analysis->hasConfiguration ? m_analysis->configuration.name : "";
+        m_report.mesh = m_analysis->hasConfiguration ? m_analysis->configuration.mesh.text() : "";
+        m_report.seed = m_request.seed;
+        m_report.randomInputs = !m_files;
+        for (const DeviceTiming& device : m_result.devices)
+            m_report.devices.push_back(timingOf(device));
+        for (const RunResult::Output& output : m_result.outputs)
+            m_report.outputs.push_back({output.name});
+        emitTimings();
+        return {};
+    }
+
+    void emitTimings() const {
+        for (const RunDeviceTiming& device : m_report.devices)
+            m_sink(device);
+        for (const Span& span : m_result.spans)
+            if (auto event = eventOf(span, *m_plan, graph()))
+                m_sink(*event);
+        for (const RunResult::Output* tensor : wantedTensors())
+            for (const RunResult::Piece& piece : tensor->pieces)
+                m_sink(describeShard(*tensor, piece, isOutput(tensor), m_request.maxShardValues));
+    }
+
+    bool isOutput(const RunResult::Output* tensor) const {
+        return tensor >= m_result.outputs.data() && tensor < m_result.outputs.data() + m_result.outputs.size();
+    }
+
+    /// Outputs, and what was asked for among inputs and observed values.
+    std::vector<const RunResult::Output*> wantedTensors() const {
+        std::vector<const RunResult::Output*> wanted;
+        for (const RunResult::Output& output : m_result.outputs)
+            wanted.push_back(&output);
+        for (const auto* tensors : {&m_result.inputs, &m_result.observed})
+            for (const RunResult::Output& tensor : *tensors)
+                if (std::find(m_observe.begin(), m_observe.end(), tensor.value) != m_observe.end())
+                    wanted.push_back(&tensor);
+        return wanted;
+    }
+
+    std::vector<ValueId> allValues() const {
+        std::vector<ValueId> values;
+        for (const NodeId node : graph().main().order)
+            for (const ValueId value : graph().node(node).outputs)
+                if (value && m_analysis->shapes->of(value).kind == TensorInfo::Kind::Tensor)
+                    values.push_back(value);
+        return values;
+    }
+
+    Step verify() {
+        if (m_request.verify == VerifyMode::None)
+            return {};
+        const bool all = m_request.verify == VerifyMode::All;
+        RunResult reference;
+        if (auto failed = runReference(all, reference))
+            return failed;
+        stage(RunStage::Verify);
+        bool agrees = true;
+        m_report.outputs.clear();
+        for (std::size_t i = 0; i < m_result.outputs.size(); ++i) {
+            m_report.outputs.push_back(checked(m_result.outputs[i], reference.outputs));
+            agrees = agrees && m_report.outputs.back().agrees;
+            m_sink(m_report.outputs.back());
+        }
+        if (all) {
+            compareAll(m_result, reference, true);
+        } else if (!agrees) {
+            m_sink(RunLog{"an output differs from the run on one device; running again with all tensors"});
+            if (auto failed = repeatWithAll())
+                return failed;
+        }
+        if (!agrees && !m_report.firstDivergent)
+            blameOutput();
+        m_report.verified = agrees && !m_report.firstDivergent;
+        return {};
+    }
+
+    Step runReference(bool all, RunResult& reference) {
+        auto plan = lowerUnannotated(*m_analysis, {all ? allValues() : std::vector<ValueId>{}});
+        if (!plan)
+            return failure(Kind::Failed, plan.error());
+        auto result = executeWith(**plan, false, !all && m_request.warmups > 0);
+        if (!result)
+            return failure(Kind::Failed, {result.error().message, "on one device: " + result.error().place});
+        m_report.referenceWallMs = m_report.referenceWallMs > 0 ? m_report.referenceWallMs : result->wallMs;
+        reference = std::move(*result);
+        return {};
+    }
+
+    Step repeatWithAll() {
+        auto plan = lower(*m_analysis, {allValues()});
+        if (!plan)
+            return failure(Kind::Failed, plan.error());
+        auto result = executeWith(**plan, true, false);
+        if (!result)
+            return failure(Kind::Failed, result.error());
+        RunResult reference;
+        if (auto failed = runReference(true, reference))
+            return failed;
+        compareAll(*result, reference, false);
+        return {};
+    }
+
+    RunTensorCheck checked(const RunResult::Output& sharded, const std::vector<RunResult::Output>& references) const {
+        for (const RunResult::Output& reference : references)
+            if (reference.value == sharded.value)
+                return checkOf(checkTensor(sharded, reference, m_request.tolerance));
+        RunTensorCheck check{sharded.name};
+        check.note = "the run on one device does not give it";
+        return check;
+    }
+
+    /// Observed values come in topological order.
+    void compareAll(const RunResult& sharded, const RunResult& reference, bool report) {
+        std::unordered_map<ValueId, const RunResult::Output*> byValue;
+        for (const RunResult::Output& output : reference.observed)
+            byValue[output.value] = &output;
+        for (const RunResult::Output& output : sharded.observed) {
+            const auto it = byValue.find(output.value);
+            if (it == byValue.end())
+                continue;
+            const RunTensorCheck check = checkOf(checkTensor(output, *it->second, m_request.tolerance));
+            if (!check.agrees && !m_report.firstDivergent)
+                m_report.firstDivergent = divergence(check, output.value);
+            if (report)
+                m_report.tensors.push_back(check);
+        }
+    }
+
+    void blameOutput() {
+        for (std::size_t i = 0; i < m_report.outputs.size(); ++i)
+            if (!m_report.outputs[i].agrees) {
+                m_report.firstDivergent = divergence(m_report.outputs[i], m_result.outputs[i].value);
+                return;
+            }
+    }
+
+    RunDivergence divergence(const RunTensorCheck& check, ValueId value) const {
+        return divergenceOf(check, value, *m_analysis);
+    }
+
+    Step save() {
+        if (m_request.tracePath.empty() && m_request.saveShardsFolder.empty())
+            return {};
+        stage(RunStage::Save);
+        if (!m_request.tracePath.empty())
+            if (auto written = writeTrace(m_request.tracePath, *m_plan, graph(), m_result); !written)
+                return failure(Kind::Usage, written.error());
+        if (!m_request.saveShardsFolder.empty())
+            if (auto written = saveShards(m_request.saveShardsFolder, wantedTensors()); !written)
+                return failure(Kind::Usage, written.error());
+        return {};
+    }
+
+    const GraphIndex& graph() const { return m_document.graph(); }
+
+    const RunRequest& m_request;
+    const EventSink& m_sink;
+    const CancelToken& m_cancel;
+    const RunHooks& m_hooks;
+    Document m_document;
+    Bindings m_bindings;
+    std::optional<InputFiles> m_files;
+    std::shared_ptr<const Analysis> m_analysis;
+    std::vector<ValueId> m_observe;
+    RunOptions m_options;
+    InputSet m_inputs;
+    std::shared_ptr<const Plan> m_plan;
+    RunResult m_result;
+    RunReport m_report;
+};
+
+}  // namespace
+
+int exitCode(const RunOutcome& outcome) {
+    if (const auto* failure = std::get_if<RunFailure>(&outcome))
+        return failure->kind == Kind::ModelError ? 1 : 2;
+    return std::get<RunReport>(outcome).verified.value_or(true) ? 0 : 1;
+}
+
+RunOutcome runJob(const RunRequest& request, const EventSink& sink, const CancelToken& cancel, const RunHooks& hooks) {
+    RunOutcome outcome = Job(request, sink, cancel, hooks).run();
+    std::visit([&](const auto& end) { sink(end); }, outcome);
+    return outcome;
+}
+
+}  // namespace shardwright

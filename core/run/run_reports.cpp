@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/run_reports.h"
+
+#include "sharding/shard_text.h"
+
+namespace shardwright {
+
+namespace {
+
+RunPlace placeOf(const GraphIndex& graph, NodeId node) {
+    if (!node)
+        return {};
+    const NodePlace place = graph.place(node);
+    return {place.name, place.index, place.scope};
+}
+
+}  // namespace
+
+std::map<std::string, RunKindTotal> totalsOf(const CollectiveCounts& counts) {
+    std::map<std::string, RunKindTotal> totals;
+    for (const auto& [kind, total] : counts)
+        if (total.count > 0)
+            totals[collectiveName(kind)] = {total.count, total.bytes};
+    return totals;
+}
+
+RunDeviceTiming timingOf(const DeviceTiming& t) {
+    return {t.device, t.prepareMs, t.computeMs, t.communicationMs, t.waitingMs, t.peakBytes};
+}
+
+RunTensorCheck checkOf(const TensorCheck& check) {
+    return {check.name, check.maxAbs, check.maxRel, check.tolerance, check.agrees, check.note};
+}
+
+std::optional<RunEvent> eventOf(const Span& span, const Plan& plan, const GraphIndex& graph) {
+    if (span.kind == Span::Kind::Exchange) {
+        const Exchange& exchange = plan.exchanges[static_cast<std::size_t>(span.phase)][static_cast<std::size_t>(span.index)];
+        RunExchangeTiming timing{span.device, span.phase, collectiveName(exchange.operation.kind), {}, placeOf(graph, exchange.node),
+                                 exchange.operation.devices, exchange.operation.bytes, span.begin, span.duration, span.waiting};
+        if (exchange.value)
+            timing.tensor = graph.value(exchange.value).name;
+        return timing;
+    }
+    if (span.kind != Span::Kind::Segment)
+        return std::nullopt;
+    for (const DeviceProgram& program : plan.devices) {
+        if (program.device != span.device)
+            continue;
+        const Segment& segment = program.segments[static_cast<std::size_t>(span.index)];
+        return RunSegmentTiming{span.device, span.phase, static_cast<int>(segment.nodes.size()),
+                                segment.nodes.empty() ? RunPlace{} : placeOf(graph, segment.nodes.front()), span.begin, span.duration};
+    }
+    return std::nullopt;
+}
+
+RunDivergence divergenceOf(const RunTensorCheck& check, ValueId value, const Analysis& analysis) {
+    RunDivergence divergence;
+    divergence.check = check;
+    const GraphIndex& graph = analysis.graph();
+    if (const NodeId producer = graph.value(value).producer) {
+        divergence.node = placeOf(graph, producer);
+        divergence.op = graph.opType(producer);
+    }
+    const ValueMeaning& meaning = analysis.meaning.values[value.index()];
+    divergence.layout = meaning.layout ? shortText(*meaning.layout, analysis.configuration.mesh) : layoutSourceName(meaning.source);
+    return divergence;
+}
+
+}  // namespace shardwright
