@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one node says in one configuration. No cascade: an annotation of an unknown configuration is one error, a spec
-// whose tensor is not there is one error, and nothing inside of them is looked at.
+// What one node says in one configuration. No cascade: an annotation of an unknown configuration is
+// one error, a spec whose tensor is not there is one error, and nothing inside of them is looked
+// at.
 
 #include "sharding/annotation_reader.h"
 
@@ -32,7 +33,8 @@ ValueId tensorAt(const GraphIndex& graph, NodeId node, std::string_view name) {
     const NodeInfo& info = graph.node(node);
     const auto find = [&](const auto& names, const std::vector<ValueId>& values) {
         const auto found = std::find(names.begin(), names.end(), name);
-        return found == names.end() ? ValueId() : values[static_cast<std::size_t>(found - names.begin())];
+        return found == names.end() ? ValueId()
+                                    : values[static_cast<std::size_t>(found - names.begin())];
     };
     const ValueId input = find(info.proto->input(), info.inputs);
     return input ? input : find(info.proto->output(), info.outputs);
@@ -91,7 +93,8 @@ private:
     }
 
     void tellMissing(int entry) {
-        Diagnostic* diagnostic = tell("SW111", {}, "the annotation does not name its device configuration");
+        Diagnostic* diagnostic =
+            tell("SW111", {}, "the annotation does not name its device configuration");
         if (!diagnostic || m_shared.m_declared.size() != 1)
             return;
         const std::string& name = *m_shared.m_declared.begin();
@@ -103,27 +106,30 @@ private:
     }
 
     void tellUnknown(const std::string& name) {
-        Diagnostic* diagnostic = tell("SW110", {}, "the model has no device configuration " + quoteName(name));
+        Diagnostic* diagnostic =
+            tell("SW110", {}, "the model has no device configuration " + quoteName(name));
         if (!diagnostic)
             return;
         diagnostic->fixes = m_shared.unknownFixes(name);
         if (m_shared.m_declared.size() != 1)
             return;
         const std::string& declared = *m_shared.m_declared.begin();
-        diagnostic->fixes.push_back(nodeFix(document(), m_node, "use-configuration",
-                                            "Use configuration " + quoteName(declared) + " at this node",
-                                            [&](NodeAnnotation& annotation) {
-                                                for (auto& entry : annotation) {
-                                                    if (entry.configuration_id() == name)
-                                                        entry.set_configuration_id(declared);
-                                                }
-                                            }));
+        diagnostic->fixes.push_back(
+            nodeFix(document(), m_node, "use-configuration",
+                    "Use configuration " + quoteName(declared) + " at this node",
+                    [&](NodeAnnotation& annotation) {
+                        for (auto& entry : annotation) {
+                            if (entry.configuration_id() == name)
+                                entry.set_configuration_id(declared);
+                        }
+                    }));
     }
 
     void tellSeveral(const std::vector<int>& entries) {
-        Diagnostic* diagnostic =
-            tell("SW112", {}, "the node has " + std::to_string(entries.size()) + " annotations of configuration " +
-                                  quoteName(configuration().name) + "; they count together");
+        Diagnostic* diagnostic = tell(
+            "SW112", {},
+            "the node has " + std::to_string(entries.size()) + " annotations of configuration " +
+                quoteName(configuration().name) + "; they count together");
         if (!diagnostic)
             return;
         diagnostic->fixes.push_back(
@@ -132,7 +138,8 @@ private:
                 for (std::size_t i = 1; i < entries.size(); ++i) {
                     auto& other = annotation[static_cast<std::size_t>(entries[i])];
                     if (first.has_pipeline_stage())
-                        other.clear_pipeline_stage();  // The first stage counts, here as in reading.
+                        other
+                            .clear_pipeline_stage();  // The first stage counts, here as in reading.
                     first.MergeFrom(other);
                 }
                 for (std::size_t i = entries.size(); i-- > 1;)
@@ -148,13 +155,15 @@ private:
             m_specs->stage = stage;
             return;
         }
-        Diagnostic* diagnostic =
-            tell("SW401", {}, "pipeline stage " + std::to_string(stage) + " is negative and is taken as no stage");
+        Diagnostic* diagnostic = tell("SW401", {},
+                                      "pipeline stage " + std::to_string(stage) +
+                                          " is negative and is taken as no stage");
         if (diagnostic)
             diagnostic->fixes.push_back(
-                nodeFix(document(), m_node, "remove-stage", "Remove the stage", [&](NodeAnnotation& annotation) {
-                    annotation[static_cast<std::size_t>(entry)].clear_pipeline_stage();
-                }));
+                nodeFix(document(), m_node, "remove-stage", "Remove the stage",
+                        [&](NodeAnnotation& annotation) {
+                            annotation[static_cast<std::size_t>(entry)].clear_pipeline_stage();
+                        }));
     }
 
     void readOne(int entry, int index) {
@@ -166,7 +175,9 @@ private:
         }
         const ValueId value = tensorAt(document().graph(), m_node, name);
         if (!value) {
-            tellNoTensor("SW114", quoteName(name) + " is neither an input nor an output of the node", entry, index);
+            tellNoTensor("SW114",
+                         quoteName(name) + " is neither an input nor an output of the node", entry,
+                         index);
             return;
         }
         const TensorInfo& info = m_shared.m_shapes.of(value);
@@ -193,24 +204,30 @@ private:
             meantTensor(document().graph(), m_shared.m_shapes, m_node, proto(entry), spec);
         if (meant) {
             diagnostic->message += "; perhaps " + quoteName(*meant) + " is meant";
-            diagnostic->fixes.push_back(nodeFix(
-                document(), m_node, "rename-tensor", "Take " + quoteName(*meant), [&](NodeAnnotation& annotation) {
-                    annotation[static_cast<std::size_t>(entry)].mutable_sharding_spec(index)->set_tensor_name(*meant);
-                }));
+            diagnostic->fixes.push_back(nodeFix(document(), m_node, "rename-tensor",
+                                                "Take " + quoteName(*meant),
+                                                [&](NodeAnnotation& annotation) {
+                                                    annotation[static_cast<std::size_t>(entry)]
+                                                        .mutable_sharding_spec(index)
+                                                        ->set_tensor_name(*meant);
+                                                }));
         }
         diagnostic->fixes.push_back(removeSpecFix(document(), m_node, entry, index));
     }
 
     void tellTwice(const DecodedSpec& earlier, const LayoutRef& layout, int entry, int index) {
         const onnx::ShardingSpecProto& spec = proto(entry).sharding_spec(index);
-        const onnx::ShardingSpecProto& first = *m_read[static_cast<std::size_t>(&earlier - m_specs->specs.data())];
-        const bool equal = layout ? earlier.layout == layout
-                                  : !earlier.layout && first.SerializeAsString() == spec.SerializeAsString();
+        const onnx::ShardingSpecProto& first =
+            *m_read[static_cast<std::size_t>(&earlier - m_specs->specs.data())];
+        const bool equal =
+            layout ? earlier.layout == layout
+                   : !earlier.layout && first.SerializeAsString() == spec.SerializeAsString();
         if (equal)
             return;
-        Diagnostic* diagnostic = tell("SW115", earlier.tensor,
-                                      quoteName(earlier.tensor) + " has two specs that mean different layouts; the "
-                                                                  "first one is used");
+        Diagnostic* diagnostic =
+            tell("SW115", earlier.tensor,
+                 quoteName(earlier.tensor) + " has two specs that mean different layouts; the "
+                                             "first one is used");
         if (!diagnostic)
             return;
         diagnostic->fixes.push_back(removeSpecFix(document(), m_node, entry, index));
@@ -222,8 +239,8 @@ private:
         if (!m_diagnostics)
             return;
         for (const SpecFinding& finding : reading.findings) {
-            Diagnostic* diagnostic =
-                tell(finding.code, proto(entry).sharding_spec(index).tensor_name(), finding.message);
+            Diagnostic* diagnostic = tell(
+                finding.code, proto(entry).sharding_spec(index).tensor_name(), finding.message);
             diagnostic->dimension = finding.dimension;
             diagnostic->fixes = fixesOfFinding(document(), m_node, entry, index, finding, reading,
                                                configuration().deviceCount);
@@ -234,23 +251,27 @@ private:
         if (!m_diagnostics || m_specs->stage < 0)
             return;
         const DeviceGroup bound = configuration().stageDevices(m_specs->stage);
-        if (bound.empty() || std::includes(bound.begin(), bound.end(), layout.devices().begin(), layout.devices().end()))
+        if (bound.empty() || std::includes(bound.begin(), bound.end(), layout.devices().begin(),
+                                           layout.devices().end()))
             return;
         DeviceGroup outside;
-        std::set_difference(layout.devices().begin(), layout.devices().end(), bound.begin(), bound.end(),
-                            std::back_inserter(outside));
+        std::set_difference(layout.devices().begin(), layout.devices().end(), bound.begin(),
+                            bound.end(), std::back_inserter(outside));
         const std::string& name = proto(entry).sharding_spec(index).tensor_name();
-        Diagnostic* diagnostic =
-            tell("SW404", name, quoteName(name) + " lies on device " + devicesText(outside) + ", but stage " +
-                                    std::to_string(m_specs->stage) + " of the node is bound to devices " +
-                                    devicesText(bound));
+        Diagnostic* diagnostic = tell("SW404", name,
+                                      quoteName(name) + " lies on device " + devicesText(outside) +
+                                          ", but stage " + std::to_string(m_specs->stage) +
+                                          " of the node is bound to devices " + devicesText(bound));
         const auto sharding = decode(configuration().mesh, layout);
         if (!sharding)
             return;
         const Result<Layout> moved = encode(configuration().mesh, *sharding, layout.shape(), bound);
         if (!moved)
             return;
-        Fix fix{"move-to-stage", "Move the layout to the devices of stage " + std::to_string(m_specs->stage), {}, 0};
+        Fix fix{"move-to-stage",
+                "Move the layout to the devices of stage " + std::to_string(m_specs->stage),
+                {},
+                0};
         fix.edit = editSpec(document(), m_node, configuration().name, name, &*moved, info);
         fix.edit.title = fix.title;
         diagnostic->fixes.push_back(std::move(fix));
@@ -266,9 +287,11 @@ AnnotationReader::AnnotationReader(const Document& document, const ShapeTable& s
     }
 }
 
-std::shared_ptr<const NodeSpecs> AnnotationReader::read(NodeId node, std::vector<Diagnostic>* diagnostics) {
+std::shared_ptr<const NodeSpecs> AnnotationReader::read(NodeId node,
+                                                        std::vector<Diagnostic>* diagnostics) {
     const auto& nodes = m_document.annotations.nodes;
-    if (node.index() >= nodes.size() || node.index() >= m_document.graph().nodes.size() || !nodes[node.index()])
+    if (node.index() >= nodes.size() || node.index() >= m_document.graph().nodes.size() ||
+        !nodes[node.index()])
         return nullptr;
     return NodeReader(*this, node, diagnostics).run();
 }
@@ -279,7 +302,9 @@ const std::vector<Fix>& AnnotationReader::unknownFixes(const std::string& name) 
     if (!added)
         return found->second;
     std::int64_t last = 0;
-    const auto see = [&](std::int64_t device) { last = std::max(last, std::min<std::int64_t>(device, kMaxDeviceCount - 1)); };
+    const auto see = [&](std::int64_t device) {
+        last = std::max(last, std::min<std::int64_t>(device, kMaxDeviceCount - 1));
+    };
     for (const auto& annotation : m_document.annotations.nodes) {
         if (!annotation)
             continue;
@@ -299,13 +324,16 @@ const std::vector<Fix>& AnnotationReader::unknownFixes(const std::string& name) 
         if (parsed && parsed->mesh)
             see(parsed->mesh->deviceCount() - 1);
     }
-    auto configurations =
-        std::make_shared<std::vector<onnx::DeviceConfigurationProto>>(m_document.annotations.configurations);
+    auto configurations = std::make_shared<std::vector<onnx::DeviceConfigurationProto>>(
+        m_document.annotations.configurations);
     auto& declared = configurations->emplace_back();
     declared.set_name(name);
     declared.set_num_devices(static_cast<int>(last + 1));
-    Fix fix{"declare", "Declare configuration " + quoteName(name) + " with " + std::to_string(last + 1) +
-                           (last == 0 ? " device" : " devices"), {}, 0};
+    Fix fix{"declare",
+            "Declare configuration " + quoteName(name) + " with " + std::to_string(last + 1) +
+                (last == 0 ? " device" : " devices"),
+            {},
+            0};
     fix.edit.title = fix.title;
     fix.edit.steps.push_back(SetConfigurations{std::move(configurations)});
     found->second.push_back(std::move(fix));

@@ -18,14 +18,16 @@ inline constexpr int kMaxDeviceCount = 1 << 20;
 /// Reads node after node of one document in one configuration; keeps what the nodes have in common.
 class AnnotationReader {
 public:
-    AnnotationReader(const Document& document, const ShapeTable& shapes, const Configuration& configuration,
-                     LayoutPool& pool);
+    AnnotationReader(const Document& document, const ShapeTable& shapes,
+                     const Configuration& configuration, LayoutPool& pool);
 
-    /// Null: the node says nothing in this configuration. Diagnostics are wanted where the list is given.
+    /// Null: the node says nothing in this configuration. Diagnostics are wanted where the list is
+    /// given.
     std::shared_ptr<const NodeSpecs> read(NodeId node, std::vector<Diagnostic>* diagnostics);
 
     /// Stages of the whole model: SW402, SW403.
-    void checkStages(const std::vector<std::shared_ptr<const NodeSpecs>>& nodes, std::vector<Diagnostic>& diagnostics);
+    void checkStages(const std::vector<std::shared_ptr<const NodeSpecs>>& nodes,
+                     std::vector<Diagnostic>& diagnostics);
 
 private:
     const Document& m_document;
@@ -33,7 +35,8 @@ private:
     const Configuration& m_configuration;
     LayoutPool& m_pool;
     std::unordered_set<std::string> m_declared;
-    std::map<std::string, std::vector<Fix>, std::less<>> m_unknownFixes;  ///< By the unknown name; the same at all nodes.
+    std::map<std::string, std::vector<Fix>, std::less<>>
+        m_unknownFixes;  ///< By the unknown name; the same at all nodes.
 
     friend class NodeReader;
     const std::vector<Fix>& unknownFixes(const std::string& name);

@@ -37,7 +37,8 @@ void bindStages(Configuration& configuration, const MeshMetadata& metadata) {
     const int axis = configuration.mesh.axisIndex(kStageAxis);
     if (axis >= 0) {
         for (DeviceId device = 0; device < configuration.mesh.deviceCount(); ++device)
-            stages[configuration.mesh.coordinates(device)[static_cast<std::size_t>(axis)]].push_back(device);
+            stages[configuration.mesh.coordinates(device)[static_cast<std::size_t>(axis)]]
+                .push_back(device);
     }
     for (const auto& [stage, devices] : metadata.stages) {
         if (!devices.empty() && devices.back() < configuration.deviceCount)
@@ -58,8 +59,9 @@ Error noSuchConfiguration(const Annotations& annotations, std::string_view name)
 }  // namespace
 
 DeviceGroup Configuration::stageDevices(int stage) const {
-    const auto found = std::lower_bound(boundStages.begin(), boundStages.end(), stage,
-                                        [](const auto& entry, int key) { return entry.first < key; });
+    const auto found =
+        std::lower_bound(boundStages.begin(), boundStages.end(), stage,
+                         [](const auto& entry, int key) { return entry.first < key; });
     return found != boundStages.end() && found->first == stage ? found->second : DeviceGroup{};
 }
 
@@ -70,8 +72,8 @@ DeviceGroup Configuration::allDevices() const {
 }
 
 const DecodedSpec* NodeSpecs::find(std::string_view tensor) const {
-    const auto found =
-        std::find_if(specs.begin(), specs.end(), [&](const DecodedSpec& spec) { return spec.tensor == tensor; });
+    const auto found = std::find_if(specs.begin(), specs.end(),
+                                    [&](const DecodedSpec& spec) { return spec.tensor == tensor; });
     return found == specs.end() ? nullptr : &*found;
 }
 
@@ -82,11 +84,11 @@ std::vector<std::string> configurationNames(const Annotations& annotations) {
     return names;
 }
 
-Result<Configuration> findConfiguration(const Document& document, const ShapeTable& shapes, std::string_view name,
-                                        LayoutPool& pool) {
+Result<Configuration> findConfiguration(const Document& document, const ShapeTable& shapes,
+                                        std::string_view name, LayoutPool& pool) {
     const auto& declared = document.annotations.configurations;
-    const auto found =
-        std::find_if(declared.begin(), declared.end(), [&](const auto& proto) { return proto.name() == name; });
+    const auto found = std::find_if(declared.begin(), declared.end(),
+                                    [&](const auto& proto) { return proto.name() == name; });
     if (found == declared.end())
         return noSuchConfiguration(document.annotations, name);
     Configuration configuration;
@@ -103,7 +105,8 @@ Result<Configuration> findConfiguration(const Document& document, const ShapeTab
     if (metadata.mesh && metadata.mesh->deviceCount() == configuration.deviceCount) {
         configuration.mesh = *metadata.mesh;
         configuration.meshSource = Configuration::MeshSource::Metadata;
-    } else if (auto derived = deriveMesh(configuration.deviceCount, allLayouts(document, shapes, configuration, pool))) {
+    } else if (auto derived = deriveMesh(configuration.deviceCount,
+                                         allLayouts(document, shapes, configuration, pool))) {
         configuration.mesh = std::move(*derived);
         configuration.meshSource = Configuration::MeshSource::Derived;
     } else {
@@ -113,7 +116,8 @@ Result<Configuration> findConfiguration(const Document& document, const ShapeTab
     return configuration;
 }
 
-std::shared_ptr<const NodeSpecs> decodeNode(const Document& document, NodeId node, const ShapeTable& shapes,
+std::shared_ptr<const NodeSpecs> decodeNode(const Document& document, NodeId node,
+                                            const ShapeTable& shapes,
                                             const Configuration& configuration, LayoutPool& pool,
                                             std::vector<Diagnostic>& diagnostics) {
     return AnnotationReader(document, shapes, configuration, pool).read(node, &diagnostics);

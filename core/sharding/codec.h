@@ -24,9 +24,10 @@ struct Configuration {
     std::string name;
     int deviceCount = 0;
     std::vector<std::string> deviceNames;  ///< Empty or deviceCount of them.
-    Mesh mesh;                             ///< From our metadata, else derived, else one axis `d` over all devices.
+    Mesh mesh;  ///< From our metadata, else derived, else one axis `d` over all devices.
     enum class MeshSource { Metadata, Derived, Default } meshSource = MeshSource::Default;
-    /// Devices of a stage: from metadata (ranges), else the coordinate on an axis named `pp`; empty: unbound.
+    /// Devices of a stage: from metadata (ranges), else the coordinate on an axis named `pp`;
+    /// empty: unbound.
     DeviceGroup stageDevices(int stage) const;
     std::vector<std::pair<int, DeviceGroup>> boundStages;  ///< Sorted by stage.
 
@@ -47,36 +48,41 @@ struct NodeSpecs {
     const DecodedSpec* find(std::string_view tensor) const;
 };
 
-/// All annotations of a document in one configuration, decoded and validated against the decision table of
-/// docs/annotations.md (SW1xx and SW2xx). Incremental use: decodeNode for one node.
+/// All annotations of a document in one configuration, decoded and validated against the decision
+/// table of docs/annotations.md (SW1xx and SW2xx). Incremental use: decodeNode for one node.
 struct DecodedAnnotations {
     std::vector<std::shared_ptr<const NodeSpecs>> nodes;  ///< By NodeId; null = none.
-    std::vector<Diagnostic> diagnostics;                  ///< Of all nodes and of the configurations.
+    std::vector<Diagnostic> diagnostics;  ///< Of all nodes and of the configurations.
 };
 
-/// Names in file order. Configurations with equal or empty names are diagnosed by decodeAnnotations.
+/// Names in file order. Configurations with equal or empty names are diagnosed by
+/// decodeAnnotations.
 std::vector<std::string> configurationNames(const Annotations& annotations);
-/// The named configuration with its mesh and bound stages. Error: no such name (the message lists those there are).
-Result<Configuration> findConfiguration(const Document& document, const ShapeTable& shapes, std::string_view name,
-                                        LayoutPool& pool);
+/// The named configuration with its mesh and bound stages. Error: no such name (the message lists
+/// those there are).
+Result<Configuration> findConfiguration(const Document& document, const ShapeTable& shapes,
+                                        std::string_view name, LayoutPool& pool);
 
 DecodedAnnotations decodeAnnotations(const Document& document, const ShapeTable& shapes,
                                      const Configuration& configuration, LayoutPool& pool);
 /// One node's specs in the configuration, with its diagnostics appended.
-std::shared_ptr<const NodeSpecs> decodeNode(const Document& document, NodeId node, const ShapeTable& shapes,
+std::shared_ptr<const NodeSpecs> decodeNode(const Document& document, NodeId node,
+                                            const ShapeTable& shapes,
                                             const Configuration& configuration, LayoutPool& pool,
                                             std::vector<Diagnostic>& diagnostics);
 
-/// The spec text of a layout: one device or group key a shard, `simple_sharding` entries with dim_value (dim_param
-/// where the whole dimension is symbolic). Group keys are -1, -2, ...
-onnx::ShardingSpecProto encodeSpec(const Layout& layout, const std::string& tensor, const TensorInfo& info);
+/// The spec text of a layout: one device or group key a shard, `simple_sharding` entries with
+/// dim_value (dim_param where the whole dimension is symbolic). Group keys are -1, -2, ...
+onnx::ShardingSpecProto encodeSpec(const Layout& layout, const std::string& tensor,
+                                   const TensorInfo& info);
 
 // Builders of edits; each gives the steps for one node. `configuration` is its name.
 
 /// Sets (or, without layout, removes) the spec of `tensor` at `node`.
-Edit editSpec(const Document& document, NodeId node, const std::string& configuration, const std::string& tensor,
-              const Layout* layout, const TensorInfo& info);
-/// Sets the stage (-1 removes it); specs in mesh terms are re-encoded on the stage's devices where it is bound.
+Edit editSpec(const Document& document, NodeId node, const std::string& configuration,
+              const std::string& tensor, const Layout* layout, const TensorInfo& info);
+/// Sets the stage (-1 removes it); specs in mesh terms are re-encoded on the stage's devices where
+/// it is bound.
 Edit editStage(const Document& document, NodeId node, const Configuration& configuration, int stage,
                const ShapeTable& shapes, LayoutPool& pool);
 /// Declares or changes a configuration and its mesh: `mesh.deviceCount()` devices.

@@ -8,7 +8,8 @@
 
 namespace shardwright {
 
-/// One stable code with what its page in docs/diagnostics says. Each folder that gives diagnostics has such a table.
+/// One stable code with what its page in docs/diagnostics says. Each folder that gives diagnostics
+/// has such a table.
 struct CodeInfo {
     const char* code;
     Severity severity;
@@ -18,7 +19,8 @@ struct CodeInfo {
     const char* fix;
 };
 
-/// Codes of core/sharding: SW1xx annotation malformed, SW2xx layout, SW40x stages, SW60x model version.
+/// Codes of core/sharding: SW1xx annotation malformed, SW2xx layout, SW40x stages, SW60x model
+/// version.
 std::span<const CodeInfo> shardingCodes();
 /// Null: not a code of this folder.
 const CodeInfo* findShardingCode(std::string_view code);

@@ -23,17 +23,21 @@ void forNodes(const Document& document, const std::string& name, Edit& edit,
             if (entry.configuration_id() != name || change(entry))
                 changed.push_back(std::move(entry));
         edit.steps.push_back(SetNodeAnnotation{
-            NodeId(i), changed.empty() ? nullptr : std::make_shared<const NodeAnnotation>(std::move(changed))});
+            NodeId(i), changed.empty()
+                           ? nullptr
+                           : std::make_shared<const NodeAnnotation>(std::move(changed))});
     }
 }
 
-/// Our keys are `shardwright.<what>.<configuration>`; a configuration's own name may hold dots. Gives the part before it.
+/// Our keys are `shardwright.<what>.<configuration>`; a configuration's own name may hold dots.
+/// Gives the part before it.
 std::string keyStem(const std::string& key, const std::string& configuration) {
     const std::string prefix = kMetadataPrefix;
     if (!key.starts_with(prefix))
         return {};
     const std::size_t dot = key.find('.', prefix.size());
-    return dot != std::string::npos && key.substr(dot + 1) == configuration ? key.substr(0, dot + 1) : std::string();
+    return dot != std::string::npos && key.substr(dot + 1) == configuration ? key.substr(0, dot + 1)
+                                                                            : std::string();
 }
 
 }  // namespace
@@ -44,8 +48,8 @@ Edit editRemoveConfiguration(const Document& document, const std::string& name) 
     std::erase_if(rest, [&](const auto& configuration) { return configuration.name() == name; });
     if (rest.size() == document.annotations.configurations.size())
         return {};
-    edit.steps.push_back(
-        SetConfigurations{std::make_shared<const std::vector<onnx::DeviceConfigurationProto>>(std::move(rest))});
+    edit.steps.push_back(SetConfigurations{
+        std::make_shared<const std::vector<onnx::DeviceConfigurationProto>>(std::move(rest))});
     for (const auto& [key, value] : document.annotations.metadata)
         if (!keyStem(key, name).empty())
             edit.steps.push_back(SetMetadata{key, {}});
@@ -53,7 +57,8 @@ Edit editRemoveConfiguration(const Document& document, const std::string& name) 
     return edit;
 }
 
-Result<Edit> editRenameConfiguration(const Document& document, const std::string& from, const std::string& to) {
+Result<Edit> editRenameConfiguration(const Document& document, const std::string& from,
+                                     const std::string& to) {
     if (to.empty())
         return Error{"a device configuration needs a name", {}};
     if (from == to)
@@ -66,8 +71,9 @@ Result<Edit> editRenameConfiguration(const Document& document, const std::string
             configuration.set_name(to);
     }
     Edit edit{"Rename configuration " + from + " to " + to, {}};
-    edit.steps.push_back(SetConfigurations{
-        std::make_shared<const std::vector<onnx::DeviceConfigurationProto>>(std::move(configurations))});
+    edit.steps.push_back(
+        SetConfigurations{std::make_shared<const std::vector<onnx::DeviceConfigurationProto>>(
+            std::move(configurations))});
     for (const auto& [key, value] : document.annotations.metadata) {
         const std::string stem = keyStem(key, from);
         if (stem.empty())
@@ -85,8 +91,9 @@ Result<Edit> editRenameConfiguration(const Document& document, const std::string
 Edit editReplaceAll(const Document& document, const Annotations& annotations) {
     Edit edit{"Replace annotations", {}};
     const Annotations& before = document.annotations;
-    edit.steps.push_back(SetConfigurations{
-        std::make_shared<const std::vector<onnx::DeviceConfigurationProto>>(annotations.configurations)});
+    edit.steps.push_back(
+        SetConfigurations{std::make_shared<const std::vector<onnx::DeviceConfigurationProto>>(
+            annotations.configurations)});
     for (const auto& [key, value] : before.metadata)
         if (!annotations.metadata.contains(key))
             edit.steps.push_back(SetMetadata{key, {}});

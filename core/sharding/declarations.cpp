@@ -20,18 +20,22 @@ void tell(std::vector<Diagnostic>& diagnostics, const char* code, std::string me
     diagnostics.push_back(makeDiagnostic(code, NodeId(), {}, std::move(message)));
 }
 
-void checkDevices(const onnx::DeviceConfigurationProto& declared, std::vector<Diagnostic>& diagnostics) {
+void checkDevices(const onnx::DeviceConfigurationProto& declared,
+                  std::vector<Diagnostic>& diagnostics) {
     const std::string name = "configuration " + quoteName(declared.name());
     if (declared.num_devices() < 1)
-        tell(diagnostics, "SW103", name + " has " + std::to_string(declared.num_devices()) + " devices");
+        tell(diagnostics, "SW103",
+             name + " has " + std::to_string(declared.num_devices()) + " devices");
     if (declared.num_devices() > kMaxDeviceCount)
-        tell(diagnostics, "SW108", name + " has " + std::to_string(declared.num_devices()) + " devices; " +
-                                       std::to_string(kMaxDeviceCount) + " are worked with");
+        tell(diagnostics, "SW108",
+             name + " has " + std::to_string(declared.num_devices()) + " devices; " +
+                 std::to_string(kMaxDeviceCount) + " are worked with");
     if (declared.device().empty())
         return;
     if (declared.device_size() != declared.num_devices())
-        tell(diagnostics, "SW104", name + " has " + std::to_string(declared.num_devices()) + " devices and " +
-                                       std::to_string(declared.device_size()) + " device names");
+        tell(diagnostics, "SW104",
+             name + " has " + std::to_string(declared.num_devices()) + " devices and " +
+                 std::to_string(declared.device_size()) + " device names");
     std::set<std::string_view> seen;
     for (const std::string& device : declared.device()) {
         if (seen.insert(device).second)
@@ -48,20 +52,24 @@ void checkMetadata(const Annotations& annotations, const onnx::DeviceConfigurati
         return;
     const auto parsed = MeshMetadata::parse(found->second);
     if (!parsed) {
-        tell(diagnostics, "SW106", "metadata entry " + quoteName(found->first) + " is ignored: " + parsed.error().message);
+        tell(diagnostics, "SW106",
+             "metadata entry " + quoteName(found->first) +
+                 " is ignored: " + parsed.error().message);
         return;
     }
     if (parsed->mesh && parsed->mesh->deviceCount() != declared.num_devices())
         tell(diagnostics, "SW107",
-             "the mesh " + parsed->mesh->text() + " of " + std::to_string(parsed->mesh->deviceCount()) +
+             "the mesh " + parsed->mesh->text() + " of " +
+                 std::to_string(parsed->mesh->deviceCount()) +
                  " devices does not fit configuration " + quoteName(declared.name()) + " of " +
                  std::to_string(declared.num_devices()) + " devices and is ignored");
     for (const auto& [stage, devices] : parsed->stages) {
         if (!devices.empty() && devices.back() >= declared.num_devices()) {
             tell(diagnostics, "SW106",
                  "the devices " + devicesText(devices) + " of stage " + std::to_string(stage) +
-                     " in metadata entry " + quoteName(found->first) + " are ignored: configuration " +
-                     quoteName(declared.name()) + " has " + std::to_string(declared.num_devices()) + " devices");
+                     " in metadata entry " + quoteName(found->first) +
+                     " are ignored: configuration " + quoteName(declared.name()) + " has " +
+                     std::to_string(declared.num_devices()) + " devices");
             break;
         }
     }
@@ -69,17 +77,20 @@ void checkMetadata(const Annotations& annotations, const onnx::DeviceConfigurati
 
 bool isAnnotated(const Annotations& annotations) {
     return !annotations.configurations.empty() ||
-           std::any_of(annotations.nodes.begin(), annotations.nodes.end(), [](const auto& node) { return node != nullptr; });
+           std::any_of(annotations.nodes.begin(), annotations.nodes.end(),
+                       [](const auto& node) { return node != nullptr; });
 }
 
 void checkVersion(const Document& document, std::vector<Diagnostic>& diagnostics) {
     const std::int64_t version = document.model->proto().ir_version();
-    // Saving a change raises the version by itself; what is told of is a file that would stay as it is.
+    // Saving a change raises the version by itself; what is told of is a file that would stay as it
+    // is.
     if (version >= kFirstAnnotatedIr || !isAnnotated(document.annotations) ||
         !document.annotations.sameAs(Annotations::fromModel(*document.model)))
         return;
     tell(diagnostics, "SW601",
-         "the model is annotated but has IR version " + std::to_string(version) + "; annotations need 11");
+         "the model is annotated but has IR version " + std::to_string(version) +
+             "; annotations need 11");
     Fix fix{"raise-version", "Raise the IR version to 11", {}, 0};
     fix.edit.title = fix.title;
     fix.edit.steps.push_back(SetMetadata{kIrVersionKey, std::to_string(kFirstAnnotatedIr)});
@@ -99,7 +110,8 @@ void checkDeclarations(const Document& document, std::vector<Diagnostic>& diagno
         if (!seen.insert(declared.name()).second) {
             if (told.insert(declared.name()).second)
                 tell(diagnostics, "SW102",
-                     "the model has two configurations named " + quoteName(declared.name()) + "; the first one is used");
+                     "the model has two configurations named " + quoteName(declared.name()) +
+                         "; the first one is used");
             continue;
         }
         checkDevices(declared, diagnostics);

@@ -25,7 +25,8 @@ struct Applier {
     }
 
     EditStep operator()(const SetConfigurations& step) const {
-        SetConfigurations inverse{std::make_shared<const Configurations>(std::move(annotations.configurations))};
+        SetConfigurations inverse{
+            std::make_shared<const Configurations>(std::move(annotations.configurations))};
         annotations.configurations = step.configurations ? *step.configurations : Configurations{};
         return inverse;
     }

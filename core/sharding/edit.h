@@ -12,7 +12,8 @@ namespace shardwright {
 
 // Edits are values. apply() returns the inverse; nothing else changes annotations.
 
-/// Replaces the whole annotation of one node (all configurations). Every other node edit is lowered to this.
+/// Replaces the whole annotation of one node (all configurations). Every other node edit is lowered
+/// to this.
 struct SetNodeAnnotation {
     NodeId node;
     std::shared_ptr<const NodeAnnotation> annotation;  ///< Null: none.

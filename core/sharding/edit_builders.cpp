@@ -16,15 +16,19 @@ namespace {
 
 NodeAnnotation presentAt(const Document& document, NodeId node) {
     const auto& nodes = document.annotations.nodes;
-    return node.index() < nodes.size() && nodes[node.index()] ? *nodes[node.index()] : NodeAnnotation{};
+    return node.index() < nodes.size() && nodes[node.index()] ? *nodes[node.index()]
+                                                              : NodeAnnotation{};
 }
 
 SetNodeAnnotation replaceAt(const Document& document, NodeId node, NodeAnnotation annotation) {
     dropSilenced(presentAt(document, node), annotation);
-    return {node, annotation.empty() ? nullptr : std::make_shared<const NodeAnnotation>(std::move(annotation))};
+    return {node, annotation.empty()
+                      ? nullptr
+                      : std::make_shared<const NodeAnnotation>(std::move(annotation))};
 }
 
-onnx::NodeDeviceConfigurationProto& entryOf(NodeAnnotation& annotation, const std::string& configuration) {
+onnx::NodeDeviceConfigurationProto& entryOf(NodeAnnotation& annotation,
+                                            const std::string& configuration) {
     for (auto& entry : annotation) {
         if (entry.configuration_id() == configuration)
             return entry;
@@ -33,10 +37,10 @@ onnx::NodeDeviceConfigurationProto& entryOf(NodeAnnotation& annotation, const st
     return annotation.back();
 }
 
-/// Replaces what we know in the first spec of the tensor and keeps the rest of the message; takes away the others.
-/// False: there was none.
-bool replaceSpec(NodeAnnotation& annotation, const std::string& configuration, const std::string& tensor,
-                 const onnx::ShardingSpecProto* replacement) {
+/// Replaces what we know in the first spec of the tensor and keeps the rest of the message; takes
+/// away the others. False: there was none.
+bool replaceSpec(NodeAnnotation& annotation, const std::string& configuration,
+                 const std::string& tensor, const onnx::ShardingSpecProto* replacement) {
     bool replaced = false;
     for (auto& entry : annotation) {
         if (entry.configuration_id() != configuration)
@@ -48,7 +52,8 @@ bool replaceSpec(NodeAnnotation& annotation, const std::string& configuration, c
             } else if (replacement && !replaced) {
                 auto* spec = specs->Mutable(i++);
                 *spec->mutable_device() = replacement->device();
-                *spec->mutable_index_to_device_group_map() = replacement->index_to_device_group_map();
+                *spec->mutable_index_to_device_group_map() =
+                    replacement->index_to_device_group_map();
                 *spec->mutable_sharded_dim() = replacement->sharded_dim();
                 replaced = true;
             } else {
@@ -60,9 +65,10 @@ bool replaceSpec(NodeAnnotation& annotation, const std::string& configuration, c
     return replaced;
 }
 
-/// The spec of one tensor on the devices of the new stage, where it spans those of the old one in mesh terms.
-std::optional<Layout> movedToStage(const Configuration& configuration, const Layout& layout, const DeviceGroup& before,
-                                   const DeviceGroup& after) {
+/// The spec of one tensor on the devices of the new stage, where it spans those of the old one in
+/// mesh terms.
+std::optional<Layout> movedToStage(const Configuration& configuration, const Layout& layout,
+                                   const DeviceGroup& before, const DeviceGroup& after) {
     if (layout.devices() != before || before == after)
         return std::nullopt;
     const auto sharding = decode(configuration.mesh, layout);
@@ -74,8 +80,8 @@ std::optional<Layout> movedToStage(const Configuration& configuration, const Lay
 
 }  // namespace
 
-Edit editSpec(const Document& document, NodeId node, const std::string& configuration, const std::string& tensor,
-              const Layout* layout, const TensorInfo& info) {
+Edit editSpec(const Document& document, NodeId node, const std::string& configuration,
+              const std::string& tensor, const Layout* layout, const TensorInfo& info) {
     const std::string what = quoteName(tensor) + " at " + quoteName(document.graph().label(node));
     Edit edit{(layout ? "Set the layout of " : "Remove the layout of ") + what, {}};
     NodeAnnotation annotation = presentAt(document, node);
@@ -93,7 +99,9 @@ Edit editSpec(const Document& document, NodeId node, const std::string& configur
 Edit editStage(const Document& document, NodeId node, const Configuration& configuration, int stage,
                const ShapeTable& shapes, LayoutPool& pool) {
     const std::string label = quoteName(document.graph().label(node));
-    Edit edit{stage < 0 ? "Remove the stage of " + label : "Put " + label + " into stage " + std::to_string(stage), {}};
+    Edit edit{stage < 0 ? "Remove the stage of " + label
+                        : "Put " + label + " into stage " + std::to_string(stage),
+              {}};
     NodeAnnotation annotation = presentAt(document, node);
     const auto specs = AnnotationReader(document, shapes, configuration, pool).read(node, nullptr);
     const auto devicesOf = [&](int number) {
@@ -105,7 +113,8 @@ Edit editStage(const Document& document, NodeId node, const Configuration& confi
         const ValueId value = tensorAt(document.graph(), node, spec.tensor);
         if (!spec.layout || !value)
             continue;
-        const auto moved = movedToStage(configuration, *spec.layout, devicesOf(specs->stage), devicesOf(stage));
+        const auto moved =
+            movedToStage(configuration, *spec.layout, devicesOf(specs->stage), devicesOf(stage));
         if (!moved)
             continue;
         const onnx::ShardingSpecProto proto = encodeSpec(*moved, spec.tensor, shapes.of(value));
@@ -128,7 +137,8 @@ Edit editStage(const Document& document, NodeId node, const Configuration& confi
 
 Edit editConfiguration(const Document& document, const std::string& name, const Mesh& mesh) {
     const Annotations& annotations = document.annotations;
-    auto configurations = std::make_shared<std::vector<onnx::DeviceConfigurationProto>>(annotations.configurations);
+    auto configurations =
+        std::make_shared<std::vector<onnx::DeviceConfigurationProto>>(annotations.configurations);
     const auto found = std::find_if(configurations->begin(), configurations->end(),
                                     [&](const auto& proto) { return proto.name() == name; });
     const bool isNew = found == configurations->end();
@@ -142,7 +152,8 @@ Edit editConfiguration(const Document& document, const std::string& name, const 
 
     const std::string key = meshMetadataKey(name);
     const auto entry = annotations.metadata.find(key);
-    const std::string previous = entry == annotations.metadata.end() ? std::string() : entry->second;
+    const std::string previous =
+        entry == annotations.metadata.end() ? std::string() : entry->second;
     MeshMetadata metadata;
     if (auto parsed = MeshMetadata::parse(previous))
         metadata = std::move(*parsed);
@@ -158,7 +169,8 @@ Edit editStageDevices(const Document& document, const std::string& configuration
                       const DeviceGroup& devices) {
     const std::string key = meshMetadataKey(configuration);
     const auto entry = document.annotations.metadata.find(key);
-    const std::string previous = entry == document.annotations.metadata.end() ? std::string() : entry->second;
+    const std::string previous =
+        entry == document.annotations.metadata.end() ? std::string() : entry->second;
     MeshMetadata metadata;
     if (auto parsed = MeshMetadata::parse(previous))
         metadata = std::move(*parsed);
@@ -167,7 +179,8 @@ Edit editStageDevices(const Document& document, const std::string& configuration
         metadata.stages.erase(stage);
     else
         metadata.stages[stage] = devices;
-    Edit edit{devices.empty() ? "Unbind stage " + number : "Bind stage " + number + " to devices " + devicesText(devices),
+    Edit edit{devices.empty() ? "Unbind stage " + number
+                              : "Bind stage " + number + " to devices " + devicesText(devices),
               {}};
     edit.steps.push_back(SetMetadata{key, metadata.text(previous)});
     return edit;

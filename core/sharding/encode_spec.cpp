@@ -9,8 +9,8 @@ namespace shardwright {
 
 namespace {
 
-/// `device` and the group map: a device id for a shard on one device, else a key of -1, -2, ... that shards on the
-/// same devices share.
+/// `device` and the group map: a device id for a shard on one device, else a key of -1, -2, ...
+/// that shards on the same devices share.
 void writeDevices(const Layout& layout, onnx::ShardingSpecProto& spec) {
     std::map<DeviceGroup, std::int64_t> keys;
     for (const DeviceGroup& group : layout.groups()) {
@@ -18,7 +18,8 @@ void writeDevices(const Layout& layout, onnx::ShardingSpecProto& spec) {
             spec.add_device(group.front());
             continue;
         }
-        const auto [entry, added] = keys.try_emplace(group, -static_cast<std::int64_t>(keys.size()) - 1);
+        const auto [entry, added] =
+            keys.try_emplace(group, -static_cast<std::int64_t>(keys.size()) - 1);
         spec.add_device(entry->second);
         if (!added)
             continue;
@@ -29,14 +30,17 @@ void writeDevices(const Layout& layout, onnx::ShardingSpecProto& spec) {
     }
 }
 
-void writeDimension(const Layout& layout, std::size_t d, const TensorInfo& info, onnx::ShardingSpecProto& spec) {
+void writeDimension(const Layout& layout, std::size_t d, const TensorInfo& info,
+                    onnx::ShardingSpecProto& spec) {
     auto* dim = spec.add_sharded_dim();
-    dim->set_axis(static_cast<std::int64_t>(d));  // Also 0: an axis that is not written is not read by all.
+    dim->set_axis(
+        static_cast<std::int64_t>(d));  // Also 0: an axis that is not written is not read by all.
     const std::vector<Component>& components = layout.dims()[d];
     for (const Component& component : components) {
         auto* simple = dim->add_simple_sharding();
         simple->set_num_shards(component.shards);
-        const bool symbolic = components.size() == 1 && d < info.symbolic.size() && info.symbolic[d].size < 0;
+        const bool symbolic =
+            components.size() == 1 && d < info.symbolic.size() && info.symbolic[d].size < 0;
         if (!symbolic)
             simple->set_dim_value(component.size);
         else if (!info.symbolic[d].symbol.empty())
@@ -47,7 +51,8 @@ void writeDimension(const Layout& layout, std::size_t d, const TensorInfo& info,
 
 }  // namespace
 
-onnx::ShardingSpecProto encodeSpec(const Layout& layout, const std::string& tensor, const TensorInfo& info) {
+onnx::ShardingSpecProto encodeSpec(const Layout& layout, const std::string& tensor,
+                                   const TensorInfo& info) {
     onnx::ShardingSpecProto spec;
     spec.set_tensor_name(tensor);
     writeDevices(layout, spec);

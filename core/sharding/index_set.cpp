@@ -80,7 +80,8 @@ IndexSet IndexSet::unite(const IndexSet& other) const {
     auto a = m_intervals.begin();
     auto b = other.m_intervals.begin();
     while (a != m_intervals.end() || b != other.m_intervals.end()) {
-        const bool takeA = b == other.m_intervals.end() || (a != m_intervals.end() && a->begin <= b->begin);
+        const bool takeA =
+            b == other.m_intervals.end() || (a != m_intervals.end() && a->begin <= b->begin);
         append(result.m_intervals, takeA ? *a++ : *b++);
     }
     return result;

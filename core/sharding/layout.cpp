@@ -75,9 +75,10 @@ std::int64_t shardsOf(const std::vector<Component>& dim) {
     return product;
 }
 
-// The hash must be equal for equal maps of different structure, so it is computed from the map: the sum over devices
-// and their elements of a product of polynomials of the indices, modulo 2^64. Moments of a mixed-radix product of
-// intervals have closed forms, so that this costs a few multiplications a block, not an element.
+// The hash must be equal for equal maps of different structure, so it is computed from the map: the
+// sum over devices and their elements of a product of polynomials of the indices, modulo 2^64.
+// Moments of a mixed-radix product of intervals have closed forms, so that this costs a few
+// multiplications a block, not an element.
 struct Moments {
     std::uint64_t count = 1, sum = 0, squares = 0;
 };
@@ -109,7 +110,8 @@ Moments momentsOf(Range range) {
 /// Moments of stride * x + y for all pairs.
 Moments combine(const Moments& x, std::uint64_t stride, const Moments& y) {
     return {x.count * y.count, stride * x.sum * y.count + x.count * y.sum,
-            stride * stride * x.squares * y.count + 2 * stride * x.sum * y.sum + x.count * y.squares};
+            stride * stride * x.squares * y.count + 2 * stride * x.sum * y.sum +
+                x.count * y.squares};
 }
 
 std::uint64_t mix(std::uint64_t x) {
@@ -120,11 +122,12 @@ std::uint64_t mix(std::uint64_t x) {
 
 std::uint64_t weigh(const Moments& moments, std::size_t d) {
     const std::uint64_t seed = 0x9e3779b97f4a7c15ULL * (d + 1);
-    return mix(seed) * moments.count + mix(seed + 1) * moments.sum + mix(seed + 2) * moments.squares;
+    return mix(seed) * moments.count + mix(seed + 1) * moments.sum +
+           mix(seed + 2) * moments.squares;
 }
 
-/// The hash of each shard coordinate of dimension `d`, multiplied into `partial` for all shards; `inner` shards lie
-/// below one coordinate.
+/// The hash of each shard coordinate of dimension `d`, multiplied into `partial` for all shards;
+/// `inner` shards lie below one coordinate.
 void multiplyDimension(const std::vector<Component>& dim, std::size_t d, std::size_t inner,
                        std::vector<std::uint64_t>& partial) {
     const auto count = static_cast<std::size_t>(shardsOf(dim));
@@ -133,19 +136,22 @@ void multiplyDimension(const std::vector<Component>& dim, std::size_t d, std::si
         std::uint64_t stride = 1;
         auto rest = static_cast<std::int64_t>(coordinate);
         for (auto component = dim.rbegin(); component != dim.rend(); ++component) {
-            moments = combine(momentsOf(blockRange(*component, rest % component->shards)), stride, moments);
+            moments = combine(momentsOf(blockRange(*component, rest % component->shards)), stride,
+                              moments);
             rest /= component->shards;
             stride *= static_cast<std::uint64_t>(component->size);
         }
         const std::uint64_t hash = weigh(moments, d);
-        for (std::size_t first = coordinate * inner; first < partial.size(); first += count * inner) {
+        for (std::size_t first = coordinate * inner; first < partial.size();
+             first += count * inner) {
             for (std::size_t shard = first; shard < first + inner; ++shard)
                 partial[shard] *= hash;
         }
     }
 }
 
-std::size_t hashOf(const std::vector<std::int64_t>& shape, const std::vector<std::vector<Component>>& dims,
+std::size_t hashOf(const std::vector<std::int64_t>& shape,
+                   const std::vector<std::vector<Component>>& dims,
                    const std::vector<DeviceGroup>& groups, const DeviceGroup& devices) {
     std::vector<std::uint64_t> partial(groups.size(), 1);
     std::size_t inner = groups.size();
@@ -274,7 +280,8 @@ std::vector<Box> Layout::holding(DeviceId device) const {
         if (std::binary_search(m_groups[shard].begin(), m_groups[shard].end(), device))
             shards.push_back(static_cast<std::int64_t>(shard));
     }
-    // The shards form a product when they are as many as the product of their coordinates a dimension.
+    // The shards form a product when they are as many as the product of their coordinates a
+    // dimension.
     std::vector<std::vector<std::int64_t>> coordinates(m_dims.size());
     std::size_t product = shards.empty() ? 0 : 1;
     std::int64_t inner = 1;
@@ -283,7 +290,8 @@ std::vector<Box> Layout::holding(DeviceId device) const {
         for (const std::int64_t shard : shards)
             coordinates[d].push_back(shard / inner % count);
         std::sort(coordinates[d].begin(), coordinates[d].end());
-        coordinates[d].erase(std::unique(coordinates[d].begin(), coordinates[d].end()), coordinates[d].end());
+        coordinates[d].erase(std::unique(coordinates[d].begin(), coordinates[d].end()),
+                             coordinates[d].end());
         product *= coordinates[d].size();
         inner *= count;
     }
@@ -316,7 +324,8 @@ Layout Layout::restrictedTo(const DeviceGroup& allowed) const {
     groups.reserve(m_groups.size());
     for (const DeviceGroup& group : m_groups) {
         DeviceGroup kept;
-        std::set_intersection(group.begin(), group.end(), allowed.begin(), allowed.end(), std::back_inserter(kept));
+        std::set_intersection(group.begin(), group.end(), allowed.begin(), allowed.end(),
+                              std::back_inserter(kept));
         groups.push_back(std::move(kept));
     }
     return Layout(m_shape, m_dims, std::move(groups));
@@ -327,7 +336,8 @@ Layout Layout::movedTo(const DeviceGroup& to) const {
     std::vector<DeviceGroup> groups = m_groups;
     for (DeviceGroup& group : groups) {
         for (DeviceId& device : group) {
-            const auto position = std::lower_bound(m_devices.begin(), m_devices.end(), device) - m_devices.begin();
+            const auto position =
+                std::lower_bound(m_devices.begin(), m_devices.end(), device) - m_devices.begin();
             device = to[static_cast<std::size_t>(position)];
         }
     }

@@ -11,7 +11,8 @@ namespace shardwright {
 using DeviceId = int;
 using DeviceGroup = std::vector<DeviceId>;  ///< Sorted, without repetition.
 
-/// A sorted list of disjoint, non-adjacent half-open intervals: element indices along one dimension.
+/// A sorted list of disjoint, non-adjacent half-open intervals: element indices along one
+/// dimension.
 class IndexSet {
 public:
     struct Interval {
@@ -58,28 +59,36 @@ struct Component {
     bool operator==(const Component&) const = default;
 };
 
-/// How one tensor of a known shape lies on the devices of a configuration. Immutable, in canonical form
-/// (adjacent components merged where the map stays the same, blocks with equal devices joined, groups sorted),
-/// so that two layouts that put the same elements on the same devices compare equal.
-/// Shards are numbered row-major over all components, dimension by dimension, outermost first.
+/// How one tensor of a known shape lies on the devices of a configuration. Immutable, in canonical
+/// form (adjacent components merged where the map stays the same, blocks with equal devices joined,
+/// groups sorted), so that two layouts that put the same elements on the same devices compare
+/// equal. Shards are numbered row-major over all components, dimension by dimension, outermost
+/// first.
 class Layout {
 public:
     /// `dims` has one list of components a dimension, outermost first, whose sizes multiply to the
     /// dimension (an empty list = one unsharded component); `groups` has one entry a shard.
-    Layout(std::vector<std::int64_t> shape, std::vector<std::vector<Component>> dims, std::vector<DeviceGroup> groups);
+    Layout(std::vector<std::int64_t> shape, std::vector<std::vector<Component>> dims,
+           std::vector<DeviceGroup> groups);
     static Layout replicated(std::vector<std::int64_t> shape, DeviceGroup devices);
 
     const std::vector<std::int64_t>& shape() const { return m_shape; }
-    const std::vector<std::vector<Component>>& dims() const { return m_dims; }  ///< Never empty lists, except for size-0-rank tensors.
+    const std::vector<std::vector<Component>>& dims() const {
+        return m_dims;
+    }  ///< Never empty lists, except for size-0-rank tensors.
     const std::vector<DeviceGroup>& groups() const { return m_groups; }
     const DeviceGroup& devices() const { return m_devices; }  ///< Union of all groups.
 
     std::int64_t shardCount() const { return static_cast<std::int64_t>(m_groups.size()); }
-    bool isWhole() const { return m_groups.size() == 1; }        ///< One shard: replicated over devices().
-    bool isSplit(std::size_t dim) const;                         ///< Some component of it has more than one shard.
+    bool isWhole() const {
+        return m_groups.size() == 1;
+    }                                     ///< One shard: replicated over devices().
+    bool isSplit(std::size_t dim) const;  ///< Some component of it has more than one shard.
     Box shardBox(std::int64_t shard) const;
-    std::vector<std::int64_t> shardCoordinates(std::int64_t shard) const;  ///< One a component, flattened.
-    /// What `device` holds, as few boxes as possible: one where its shards form a product. Empty boxes are left out.
+    std::vector<std::int64_t>
+    shardCoordinates(std::int64_t shard) const;  ///< One a component, flattened.
+    /// What `device` holds, as few boxes as possible: one where its shards form a product. Empty
+    /// boxes are left out.
     std::vector<Box> holding(DeviceId device) const;
     /// The same map with every device outside `allowed` taken away. Groups may become empty.
     Layout restrictedTo(const DeviceGroup& allowed) const;

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The canonical form of a layout. The map "element -> devices" can be written in many ways; these rules bring
-// most of them to one:
+// The canonical form of a layout. The map "element -> devices" can be written in many ways; these
+// rules bring most of them to one:
 //
 //  - components of one element and one shard go; neighbours that are not split become one;
-//  - a component is cut again into the fewest ceiling blocks whose edges contain all positions where the devices
-//    change: joins equal neighbours, drops empty shards, and makes a component unsplit along which nothing varies;
-//  - two neighbours (a in k)(b in m) become one component when the outer one is fully split (k = a) or the inner
-//    one is not split (m = 1), and that takes no more shards: (a in a)(b in m) -> (a*b in a*m) where m divides b,
-//    (a in k)(b) -> (a*b in k) where the blocks coincide;
-//  - a component of equal blocks whose devices repeat, c[x, y, z] independent of y, becomes two: 0,1,0,1 over
+//  - a component is cut again into the fewest ceiling blocks whose edges contain all positions
+//  where the devices
+//    change: joins equal neighbours, drops empty shards, and makes a component unsplit along which
+//    nothing varies;
+//  - two neighbours (a in k)(b in m) become one component when the outer one is fully split (k = a)
+//  or the inner
+//    one is not split (m = 1), and that takes no more shards: (a in a)(b in m) -> (a*b in a*m)
+//    where m divides b, (a in k)(b) -> (a*b in k) where the blocks coincide;
+//  - a component of equal blocks whose devices repeat, c[x, y, z] independent of y, becomes two:
+//  0,1,0,1 over
 //    8 elements is (2)(4 in 2) on 0,1.
 //
-// With one component a dimension the result is unique. It is not unique for a few uneven layouts with several
-// components in a dimension, and shards without elements whose devices hold nothing elsewhere are left as they are
-// (such a device takes part although it holds nothing). Layout::operator== compares the maps for those.
+// With one component a dimension the result is unique. It is not unique for a few uneven layouts
+// with several components in a dimension, and shards without elements whose devices hold nothing
+// elsewhere are left as they are (such a device takes part although it holds nothing).
+// Layout::operator== compares the maps for those.
 
 #include "sharding/layout_canonical.h"
 
@@ -46,7 +51,8 @@ public:
             empties = empties || std::any_of(dim.begin(), dim.end(), hasEmptyShards);
         if (empties && hasIdleDevices())
             return;
-        // Distinct groups everywhere and no empty shards: nothing can be joined, only components merged.
+        // Distinct groups everywhere and no empty shards: nothing can be joined, only components
+        // merged.
         const bool mayJoin = empties || m_distinct.size() < m_groups.size();
         bool changed = false;
         for (bool again = true; again;) {
@@ -101,7 +107,8 @@ private:
         const auto less = [](const DeviceGroup* a, const DeviceGroup* b) { return *a < *b; };
         std::map<const DeviceGroup*, int, decltype(less)> known(less);
         for (std::size_t shard = 0; shard < m_groups.size(); ++shard) {
-            const auto [entry, added] = known.try_emplace(&m_groups[shard], static_cast<int>(m_distinct.size()));
+            const auto [entry, added] =
+                known.try_emplace(&m_groups[shard], static_cast<int>(m_distinct.size()));
             if (added)
                 m_distinct.push_back(shard);
             m_ids.push_back(entry->second);
@@ -172,14 +179,17 @@ private:
     struct View {
         std::int64_t outer = 1, middle = 1, inner = 1;
     };
-    /// The shards as outer x middle x inner, where middle counts `n` components from `c` of dimension `d` on.
+    /// The shards as outer x middle x inner, where middle counts `n` components from `c` of
+    /// dimension `d` on.
     View view(std::size_t d, std::size_t c, std::size_t n) const {
         View result;
         for (std::size_t i = 0; i < m_dims.size(); ++i) {
             for (std::size_t j = 0; j < m_dims[i].size(); ++j) {
                 const bool before = i < d || (i == d && j < c);
                 const bool inside = i == d && j >= c && j < c + n;
-                (before ? result.outer : inside ? result.middle : result.inner) *= m_dims[i][j].shards;
+                (before   ? result.outer
+                 : inside ? result.middle
+                          : result.inner) *= m_dims[i][j].shards;
             }
         }
         return result;
@@ -207,7 +217,8 @@ private:
         m_ids = std::move(ids);
     }
 
-    /// Cuts one component, or two neighbours as one, again into as few ceiling blocks as the map allows.
+    /// Cuts one component, or two neighbours as one, again into as few ceiling blocks as the map
+    /// allows.
     bool recut(std::size_t d, std::size_t c, std::size_t n) {
         auto& dim = m_dims[d];
         const Component outer = dim[c];
@@ -223,7 +234,8 @@ private:
         const auto position = [&](std::int64_t j) {
             return j / inner.shards * outer.block() * inner.size + j % inner.shards * inner.block();
         };
-        std::int64_t edges = 0;  // Greatest common divisor of all positions where the devices change.
+        std::int64_t edges =
+            0;  // Greatest common divisor of all positions where the devices change.
         std::int64_t last = 0;
         for (std::int64_t j = 1; j < v.middle; ++j) {
             const bool empty = j / inner.shards * outer.block() >= outer.size ||
@@ -282,7 +294,8 @@ private:
         return true;
     }
 
-    void replaceRepeats(std::size_t d, std::size_t c, const View& v, std::int64_t y, std::int64_t z) {
+    void replaceRepeats(std::size_t d, std::size_t c, const View& v, std::int64_t y,
+                        std::int64_t z) {
         auto& dim = m_dims[d];
         const std::int64_t x = v.middle / (y * z);
         std::vector<std::int64_t> coordinates;
@@ -298,7 +311,8 @@ private:
 
 }  // namespace
 
-void canonicaliseLayout(const std::vector<std::int64_t>& shape, std::vector<std::vector<Component>>& dims,
+void canonicaliseLayout(const std::vector<std::int64_t>& shape,
+                        std::vector<std::vector<Component>>& dims,
                         std::vector<DeviceGroup>& groups) {
     if (std::find(shape.begin(), shape.end(), 0) != shape.end()) {
         // No elements: every device holds nothing, however the tensor is cut.

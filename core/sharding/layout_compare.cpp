@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact comparison of two layouts of different structure: a dimension is cut at the edges of both, each piece lies in
-// one shard coordinate of either, and every combination of the distinct coordinate pairs must name the same devices.
+// Exact comparison of two layouts of different structure: a dimension is cut at the edges of both,
+// each piece lies in one shard coordinate of either, and every combination of the distinct
+// coordinate pairs must name the same devices.
 
 #include "sharding/layout_canonical.h"
 
@@ -15,7 +16,8 @@ namespace {
 
 constexpr std::int64_t kMaxPieces = std::int64_t{1} << 22;
 
-/// Walks over the pieces of one dimension: maximal runs of elements in one shard coordinate, in order.
+/// Walks over the pieces of one dimension: maximal runs of elements in one shard coordinate, in
+/// order.
 class Walk {
 public:
     explicit Walk(const std::vector<Component>& dim) : m_dim(dim) {}
@@ -31,7 +33,8 @@ public:
             weight *= component->shards;
             // The innermost component with an edge inside of the whole dimension bounds the run.
             if (!found && component->shards > 1) {
-                const std::int64_t blockEnd = std::min(component->size, (digit + 1) * component->block());
+                const std::int64_t blockEnd =
+                    std::min(component->size, (digit + 1) * component->block());
                 end = element - element % (size * component->size) + blockEnd * size;
                 found = true;
             }
@@ -47,8 +50,8 @@ private:
 using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
 /// Distinct pairs of coordinates that share an element; nullopt: too many pieces.
-std::optional<Pairs> coordinatePairs(const std::vector<Component>& a, const std::vector<Component>& b,
-                                     std::int64_t size) {
+std::optional<Pairs> coordinatePairs(const std::vector<Component>& a,
+                                     const std::vector<Component>& b, std::int64_t size) {
     const Walk walkA(a), walkB(b);
     Pairs pairs;
     std::int64_t pieces = 0;
@@ -93,7 +96,8 @@ bool sameElementMap(const Layout& a, const Layout& b) {
         shards = std::move(next);
     }
     return std::all_of(shards.begin(), shards.end(), [&](const auto& pair) {
-        return a.groups()[static_cast<std::size_t>(pair.first)] == b.groups()[static_cast<std::size_t>(pair.second)];
+        return a.groups()[static_cast<std::size_t>(pair.first)] ==
+               b.groups()[static_cast<std::size_t>(pair.second)];
     });
 }
 

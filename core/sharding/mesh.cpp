@@ -12,9 +12,12 @@ namespace {
 constexpr int kMaxDevices = 1 << 20;
 
 bool isAxisName(std::string_view name) {
-    const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-    return !name.empty() && letter(name[0]) &&
-           std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+    const auto letter = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    };
+    return !name.empty() && letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
+        return letter(c) || (c >= '0' && c <= '9');
+    });
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -32,12 +35,14 @@ Result<MeshAxis> parseAxis(std::string_view part) {
     const std::string_view name = trimmed(part.substr(0, equals));
     const std::string_view size = trimmed(part.substr(equals + 1));
     if (!isAxisName(name))
-        return Error{"axis name '" + std::string(name) + "' is not a letter or '_' followed by letters, digits or '_'",
+        return Error{"axis name '" + std::string(name) +
+                         "' is not a letter or '_' followed by letters, digits or '_'",
                      "mesh"};
     MeshAxis axis{std::string(name), 0};
     const auto [end, failure] = std::from_chars(size.data(), size.data() + size.size(), axis.size);
     if (failure != std::errc() || end != size.data() + size.size() || axis.size < 1)
-        return Error{"size '" + std::string(size) + "' of axis '" + axis.name + "' is not a number of at least 1",
+        return Error{"size '" + std::string(size) + "' of axis '" + axis.name +
+                         "' is not a number of at least 1",
                      "mesh"};
     return axis;
 }
@@ -84,7 +89,8 @@ std::string Mesh::text() const {
 
 Result<Mesh> Mesh::parse(std::string_view text) {
     if (trimmed(text).empty())
-        return Error{"a mesh is written AXIS=SIZE[,AXIS=SIZE...], such as dp=2,tp=4; found nothing", "mesh"};
+        return Error{"a mesh is written AXIS=SIZE[,AXIS=SIZE...], such as dp=2,tp=4; found nothing",
+                     "mesh"};
     Mesh mesh;
     std::int64_t devices = 1;
     for (std::size_t begin = 0; begin <= text.size();) {
@@ -96,8 +102,8 @@ Result<Mesh> Mesh::parse(std::string_view text) {
             return Error{"axis '" + axis->name + "' occurs twice", "mesh"};
         devices *= axis->size;
         if (devices > kMaxDevices)
-            return Error{"a mesh has at most " + std::to_string(kMaxDevices) + " devices; '" + std::string(text) +
-                             "' has more",
+            return Error{"a mesh has at most " + std::to_string(kMaxDevices) + " devices; '" +
+                             std::string(text) + "' has more",
                          "mesh"};
         mesh.axes.push_back(std::move(*axis));
         begin = comma + 1;
@@ -105,7 +111,8 @@ Result<Mesh> Mesh::parse(std::string_view text) {
     return mesh;
 }
 
-std::optional<std::vector<int>> axesOfGroups(const Mesh& mesh, const std::vector<DeviceGroup>& groups) {
+std::optional<std::vector<int>> axesOfGroups(const Mesh& mesh,
+                                             const std::vector<DeviceGroup>& groups) {
     std::optional<std::vector<int>> axes;
     for (const DeviceGroup& group : groups) {
         if (group.empty() || group.front() < 0 || group.back() >= mesh.deviceCount())
@@ -125,7 +132,8 @@ std::optional<std::vector<int>> axesOfGroups(const Mesh& mesh, const std::vector
                 size *= static_cast<std::size_t>(mesh.axes[i].size);
             }
         }
-        // The devices differ in these axes only, so being as many as their product makes them the whole coset.
+        // The devices differ in these axes only, so being as many as their product makes them the
+        // whole coset.
         if (size != group.size() || (axes && *axes != mine))
             return std::nullopt;
         axes = std::move(mine);

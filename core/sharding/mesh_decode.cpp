@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a layout back to mesh axes. Every device of a mesh layout is in exactly one shard, so each split component
-// gives a digit per device, and the axes of the component are found from the innermost: an axis fits there when its
-// coordinate is the digit modulo its size on every device of the layout.
+// From a layout back to mesh axes. Every device of a mesh layout is in exactly one shard, so each
+// split component gives a digit per device, and the axes of the component are found from the
+// innermost: an axis fits there when its coordinate is the digit modulo its size on every device of
+// the layout.
 
 #include "sharding/mesh.h"
 
@@ -36,14 +37,17 @@ private:
 
     const Mesh& m_mesh;
     const Layout& m_layout;
-    std::vector<Component> m_components;              ///< The split ones, flattened.
-    std::vector<std::vector<std::int64_t>> m_digits;  ///< By component, then by position in devices().
-    std::vector<std::vector<int>> m_coordinates;      ///< By position in devices(), then by axis.
-    std::vector<std::vector<int>> m_found;            ///< Axes by component, minor to major.
+    std::vector<Component> m_components;  ///< The split ones, flattened.
+    std::vector<std::vector<std::int64_t>>
+        m_digits;                                 ///< By component, then by position in devices().
+    std::vector<std::vector<int>> m_coordinates;  ///< By position in devices(), then by axis.
+    std::vector<std::vector<int>> m_found;        ///< Axes by component, minor to major.
     std::vector<bool> m_used;
     int m_visits = 0;
 
-    std::int64_t shards(std::size_t c) const { return c < m_components.size() ? m_components[c].shards : 1; }
+    std::int64_t shards(std::size_t c) const {
+        return c < m_components.size() ? m_components[c].shards : 1;
+    }
 
     bool readDigits() {
         const DeviceGroup& devices = m_layout.devices();
@@ -89,8 +93,8 @@ private:
         return true;
     }
 
-    /// Explains what is left of the digits of component `c`, `rest` shards, and then the later components.
-    /// Recursion is as deep as the axes and components, both small.
+    /// Explains what is left of the digits of component `c`, `rest` shards, and then the later
+    /// components. Recursion is as deep as the axes and components, both small.
     bool solve(std::size_t c, const std::vector<std::int64_t>& digits, std::int64_t rest) {
         if (++m_visits > kMaxVisits)
             return false;
@@ -103,7 +107,8 @@ private:
             if (m_used[axis] || size < 2 || rest % size != 0 || !fits(axis, digits))
                 continue;
             std::vector<std::int64_t> major(digits.size());
-            std::transform(digits.begin(), digits.end(), major.begin(), [size](std::int64_t x) { return x / size; });
+            std::transform(digits.begin(), digits.end(), major.begin(),
+                           [size](std::int64_t x) { return x / size; });
             m_used[axis] = true;
             m_found[c].push_back(static_cast<int>(axis));
             if (solve(c, major, rest / size))
@@ -133,7 +138,8 @@ private:
     }
 };
 
-/// Ordered factorisations of `n` into exactly `parts` factors of at least 2; stops when `accept` says so.
+/// Ordered factorisations of `n` into exactly `parts` factors of at least 2; stops when `accept`
+/// says so.
 template <class Accept>
 bool eachFactorisation(int n, int parts, std::vector<int>& sizes, const Accept& accept) {
     if (parts == 1) {

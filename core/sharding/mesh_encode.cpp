@@ -8,7 +8,8 @@ namespace shardwright {
 
 namespace {
 
-/// An axis in use: where its coordinate sits in a device number, and what one step of it adds to the shard number.
+/// An axis in use: where its coordinate sits in a device number, and what one step of it adds to
+/// the shard number.
 struct AxisUse {
     int axis = 0;
     int deviceStride = 1;
@@ -22,18 +23,21 @@ std::string sizesText(const std::vector<MeshComponent>& components) {
     return text;
 }
 
-Result<void> checkSizes(const std::vector<MeshComponent>& components, std::int64_t size, std::size_t dim) {
+Result<void> checkSizes(const std::vector<MeshComponent>& components, std::int64_t size,
+                        std::size_t dim) {
     std::int64_t product = 1;
     bool fits = true;
     for (const MeshComponent& component : components) {
-        fits = fits && component.size >= 0 &&
-               (product == 0 || component.size <= std::numeric_limits<std::int64_t>::max() / product);
+        fits =
+            fits && component.size >= 0 &&
+            (product == 0 || component.size <= std::numeric_limits<std::int64_t>::max() / product);
         product = fits ? product * component.size : 0;
     }
     if (fits && product == size)
         return {};
-    return Error{"dimension " + std::to_string(dim) + " has " + std::to_string(size) + " elements; " +
-                     sizesText(components) + " is " + (fits ? std::to_string(product) : "out of range"),
+    return Error{"dimension " + std::to_string(dim) + " has " + std::to_string(size) +
+                     " elements; " + sizesText(components) + " is " +
+                     (fits ? std::to_string(product) : "out of range"),
                  {}};
 }
 
@@ -73,7 +77,9 @@ private:
     std::vector<std::vector<Component>> m_dims;
     std::vector<DeviceGroup> m_groups;
 
-    const MeshAxis& axis(const AxisUse& use) const { return m_mesh.axes[static_cast<std::size_t>(use.axis)]; }
+    const MeshAxis& axis(const AxisUse& use) const {
+        return m_mesh.axes[static_cast<std::size_t>(use.axis)];
+    }
 
     Result<void> addDim(std::size_t d) {
         const std::vector<MeshComponent>& components = m_sharding.dims[d];
@@ -116,7 +122,8 @@ private:
 
     Result<void> placeDevices(const DeviceGroup& within) {
         const int count = m_mesh.deviceCount();
-        const std::size_t devices = within.empty() ? static_cast<std::size_t>(count) : within.size();
+        const std::size_t devices =
+            within.empty() ? static_cast<std::size_t>(count) : within.size();
         for (DeviceGroup& group : m_groups)
             group.reserve(devices / m_groups.size());
         if (within.empty()) {
@@ -126,8 +133,8 @@ private:
         }
         for (const DeviceId device : within) {
             if (device < 0 || device >= count)
-                return Error{"device " + std::to_string(device) + " is not in the mesh " + m_mesh.text() + " of " +
-                                 std::to_string(count) + " devices",
+                return Error{"device " + std::to_string(device) + " is not in the mesh " +
+                                 m_mesh.text() + " of " + std::to_string(count) + " devices",
                              {}};
             m_groups[shardOf(device)].push_back(device);
         }
@@ -142,16 +149,19 @@ private:
         std::string where;
         for (const AxisUse& use : m_uses) {
             const int coordinate = static_cast<int>(shard) / use.shardStride % axis(use).size;
-            where += (where.empty() ? "" : ", ") + axis(use).name + "=" + std::to_string(coordinate);
+            where +=
+                (where.empty() ? "" : ", ") + axis(use).name + "=" + std::to_string(coordinate);
         }
-        return {"a part of the tensor would be on no device: the devices given have none at " + where, {}};
+        return {"a part of the tensor would be on no device: the devices given have none at " +
+                    where,
+                {}};
     }
 };
 
 }  // namespace
 
-Result<Layout> encode(const Mesh& mesh, const MeshSharding& sharding, const std::vector<std::int64_t>& shape,
-                      const DeviceGroup& within) {
+Result<Layout> encode(const Mesh& mesh, const MeshSharding& sharding,
+                      const std::vector<std::int64_t>& shape, const DeviceGroup& within) {
     return Encoder(mesh, sharding, shape).run(within);
 }
 

@@ -15,7 +15,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kMaxDevice = (1 << 20) - 1;
-constexpr std::size_t kMaxText = std::size_t{1} << 20;  // Far above any real entry; bounds hostile ones.
+constexpr std::size_t kMaxText = std::size_t{1}
+                                 << 20;  // Far above any real entry; bounds hostile ones.
 
 std::optional<int> parseNumber(std::string_view text) {
     int number = 0;
@@ -62,7 +63,8 @@ std::string meshMetadataKey(std::string_view configuration) {
 }
 
 Result<MeshMetadata> MeshMetadata::parse(std::string_view text) {
-    const Json json = text.size() > kMaxText ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
+    const Json json =
+        text.size() > kMaxText ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
     if (json.is_discarded())
         return Error{"not JSON", {}};
     if (!json.is_object())
@@ -114,8 +116,10 @@ Result<DeviceGroup> parseDevices(std::string_view text) {
         if (*last < *first)
             return Error{"the range " + std::string(part) + " runs backwards", {}};
         if (*last > kMaxDevice)
-            return Error{"device " + std::to_string(*last) + " is above " + std::to_string(kMaxDevice), {}};
-        // Ranges are joined below; a text of many wide ranges must not grow without bound before that.
+            return Error{
+                "device " + std::to_string(*last) + " is above " + std::to_string(kMaxDevice), {}};
+        // Ranges are joined below; a text of many wide ranges must not grow without bound before
+        // that.
         if (devices.size() > std::size_t{kMaxDevice} * 2)
             return Error{"too many devices are listed", {}};
         for (int device = *first; device <= *last; ++device)

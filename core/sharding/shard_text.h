@@ -9,7 +9,8 @@
 
 namespace shardwright {
 
-/// One `--shard` option: TENSOR[@NODE]:DIM=COMPONENT[*COMPONENT...][,DIM=...] or TENSOR[@NODE]:replicated.
+/// One `--shard` option: TENSOR[@NODE]:DIM=COMPONENT[*COMPONENT...][,DIM=...] or
+/// TENSOR[@NODE]:replicated.
 struct ShardOption {
     std::string tensor;  ///< Glob, or `#in1`, `#out0`.
     std::string node;    ///< [OP!]GLOB, empty: any.
@@ -28,17 +29,18 @@ struct ShardOption {
     static Result<ShardOption> parse(std::string_view text);
 };
 
-/// Matches `*`, `?` and backslash escapes; linear in the text for each star (no exponential backtracking).
+/// Matches `*`, `?` and backslash escapes; linear in the text for each star (no exponential
+/// backtracking).
 bool globMatches(std::string_view pattern, std::string_view text);
 /// [OP!]GLOB against an operator type, a node's name and SCOPE/NAME.
 bool nodeMatches(std::string_view pattern, const GraphIndex& graph, NodeId node);
 
 struct AnnotateRequest {
-    std::string configuration;               ///< Empty: the only one, else `default`.
-    std::string mesh;                        ///< Empty: the configuration's own.
-    std::vector<std::string> shards;         ///< `--shard` texts, later ones win.
-    std::vector<std::string> stages;         ///< `NODE=N`
-    std::vector<std::string> stageDevices;   ///< `N=0-3,5`
+    std::string configuration;              ///< Empty: the only one, else `default`.
+    std::string mesh;                       ///< Empty: the configuration's own.
+    std::vector<std::string> shards;        ///< `--shard` texts, later ones win.
+    std::vector<std::string> stages;        ///< `NODE=N`
+    std::vector<std::string> stageDevices;  ///< `N=0-3,5`
 };
 
 struct AnnotateOutcome {
@@ -47,12 +49,13 @@ struct AnnotateOutcome {
     int specs = 0;                      ///< How many specs were set.
 };
 
-/// Everything of `annotate`. Errors: syntax, unknown axis, no match (with near names), sizes that do not fit,
-/// an axis used twice, a tensor of unknown rank.
-Result<AnnotateOutcome> annotate(const Document& document, const ShapeTable& shapes, const AnnotateRequest& request,
-                                 LayoutPool& pool);
+/// Everything of `annotate`. Errors: syntax, unknown axis, no match (with near names), sizes that
+/// do not fit, an axis used twice, a tensor of unknown rank.
+Result<AnnotateOutcome> annotate(const Document& document, const ShapeTable& shapes,
+                                 const AnnotateRequest& request, LayoutPool& pool);
 
-/// "[0]: tp(2) over devices 0,1; replicated over dp", for people. Falls back to shards and devices without a mesh.
+/// "[0]: tp(2) over devices 0,1; replicated over dp", for people. Falls back to shards and devices
+/// without a mesh.
 std::string describe(const Layout& layout, const Mesh& mesh);
 /// Compact: "[·, tp, ·]", "replicated", "devices 0-3".
 std::string shortText(const Layout& layout, const Mesh& mesh);

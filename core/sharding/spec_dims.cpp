@@ -27,7 +27,8 @@ std::string blocksText(const Component& component) {
         // Long lists: the first ones tell the block, the last one what is left.
         if (k == kShown - 2 && component.shards > kShown) {
             k = component.shards - 1;
-            rest = std::max<std::int64_t>(0, component.size - saturatingProduct(k, component.block()));
+            rest =
+                std::max<std::int64_t>(0, component.size - saturatingProduct(k, component.block()));
             text += ", ...";
         }
         const std::int64_t block = std::min(rest, component.block());
@@ -50,16 +51,21 @@ void SpecDims::read() {
     bool negative = false, positive = false;
     for (const onnx::ShardedDimProto& dim : m_spec.sharded_dim()) {
         Entry entry;
-        if (!readAxis(dim, entry))
+        if (!readAxis(dim, entry)) {
+            m_shards = -1;  // One error: no count of shards against devices without this dimension.
             continue;
+        }
         if (++seen[entry.axis] == 2)
-            report("SW121", entry.axis, "dimension " + std::to_string(entry.axis) + " is sharded twice");
+            report("SW121", entry.axis,
+                   "dimension " + std::to_string(entry.axis) + " is sharded twice");
         (entry.axis < 0 ? negative : positive) = true;
         readParts(dim, entry);
         m_entries.push_back(std::move(entry));
     }
     if (negative && positive)
-        report("SW122", -1, "the rank is not known, so that a negative and a positive axis may be one dimension");
+        report(
+            "SW122", -1,
+            "the rank is not known, so that a negative and a positive axis may be one dimension");
     checkOrder();
     if (!m_failed)
         layOut();
@@ -73,9 +79,11 @@ bool SpecDims::readAxis(const onnx::ShardedDimProto& dim, Entry& entry) {
     const auto rank = static_cast<std::int64_t>(m_info.dims.size());
     if (entry.written < -rank || entry.written >= rank) {
         report("SW120", -1,
-               "axis " + std::to_string(entry.written) + " is out of range for rank " + std::to_string(rank) +
-                   (rank == 0 ? ": a scalar has no dimensions"
-                              : " (" + std::to_string(-rank) + " to " + std::to_string(rank - 1) + ")"));
+               "axis " + std::to_string(entry.written) + " is out of range for rank " +
+                   std::to_string(rank) +
+                   (rank == 0
+                        ? ": a scalar has no dimensions"
+                        : " (" + std::to_string(-rank) + " to " + std::to_string(rank - 1) + ")"));
         return false;
     }
     entry.axis += entry.written < 0 ? rank : 0;
@@ -85,7 +93,8 @@ bool SpecDims::readAxis(const onnx::ShardedDimProto& dim, Entry& entry) {
 void SpecDims::readParts(const onnx::ShardedDimProto& dim, Entry& entry) {
     const std::string name = "dimension " + std::to_string(entry.axis);
     if (dim.simple_sharding().empty()) {
-        report("SW124", entry.axis, name + " is listed without simple_sharding, so it is not split");
+        report("SW124", entry.axis,
+               name + " is listed without simple_sharding, so it is not split");
         return;
     }
     m_splits = true;
@@ -93,19 +102,23 @@ void SpecDims::readParts(const onnx::ShardedDimProto& dim, Entry& entry) {
         Part part;
         part.shards = simple.num_shards();
         if (part.shards < 1) {
-            report("SW125", entry.axis, name + " is split into " + std::to_string(part.shards) + " shards");
+            report("SW125", entry.axis,
+                   name + " is split into " + std::to_string(part.shards) + " shards");
             m_shards = -1;
         } else if (m_shards > 0) {
             m_shards = saturatingProduct(m_shards, part.shards);
         }
         if (part.shards == 1 && dim.simple_sharding_size() == 1)
-            report("SW126", entry.axis, name + " is split into 1 shard, which is the same as not split");
+            report("SW126", entry.axis,
+                   name + " is split into 1 shard, which is the same as not split");
         if (simple.dim_case() == onnx::SimpleShardedDimProto::kDimValue) {
             part.size = simple.dim_value();
-            const bool empty = part.size == 0 && m_info.hasRank && m_info.dims[static_cast<std::size_t>(entry.axis)] == 0;
+            const bool empty = part.size == 0 && m_info.hasRank &&
+                               m_info.dims[static_cast<std::size_t>(entry.axis)] == 0;
             if (part.size < 1 && !empty) {
                 report("SW129", entry.axis,
-                       name + " has dim_value " + std::to_string(part.size) + ", which is taken as unset");
+                       name + " has dim_value " + std::to_string(part.size) +
+                           ", which is taken as unset");
                 part.size = -1;
             }
         } else if (simple.dim_case() == onnx::SimpleShardedDimProto::kDimParam) {
@@ -124,7 +137,8 @@ void SpecDims::checkOrder() {
     std::string axes;
     for (const Entry& entry : m_entries)
         axes += (axes.empty() ? "" : ", ") + std::to_string(entry.axis);
-    report("SW123", -1, "the dimensions are listed as " + axes + "; shards are numbered in this order");
+    report("SW123", -1,
+           "the dimensions are listed as " + axes + "; shards are numbered in this order");
 }
 
 std::string SpecDims::text() const {
@@ -158,17 +172,21 @@ void SpecDims::layOut() {
             checkBlocks(entry.axis, component, components->size() > 1);
         if (tooFine(*components)) {
             report("SW203", entry.axis,
-                   "dimension " + std::to_string(entry.axis) + " is cut into millions of separate pieces on each device");
+                   "dimension " + std::to_string(entry.axis) +
+                       " is cut into millions of separate pieces on each device");
             known = false;
         }
         dims[static_cast<std::size_t>(entry.axis)] = std::move(*components);
     }
     if (!known)
         return;
-    const auto open = std::find_if(m_info.dims.begin(), m_info.dims.end(), [](std::int64_t size) { return size < 0; });
+    const auto open = std::find_if(m_info.dims.begin(), m_info.dims.end(),
+                                   [](std::int64_t size) { return size < 0; });
     if (open != m_info.dims.end()) {
         const auto axis = open - m_info.dims.begin();
-        report("SW204", axis, "the size of dimension " + std::to_string(axis) + " is not known, so the layout is not");
+        report("SW204", axis,
+               "the size of dimension " + std::to_string(axis) +
+                   " is not known, so the layout is not");
         return;
     }
     m_components = std::move(dims);
@@ -189,7 +207,8 @@ std::string SpecDims::dimensionText(std::int64_t axis) const {
     const std::string number = m_info.dims[i] >= 0 ? std::to_string(m_info.dims[i]) : std::string();
     if (isStatic(axis))
         return number;
-    const std::string& symbol = i < m_info.symbolic.size() ? m_info.symbolic[i].symbol : std::string();
+    const std::string& symbol =
+        i < m_info.symbolic.size() ? m_info.symbolic[i].symbol : std::string();
     if (symbol.empty())
         return number.empty() ? "not known" : number + " here";
     return symbol + (number.empty() ? "" : " (" + number + " here)");
@@ -199,13 +218,15 @@ std::optional<std::vector<Component>> SpecDims::singleSize(const Entry& entry) {
     const Part& part = entry.parts[0];
     const auto i = static_cast<std::size_t>(entry.axis);
     const std::int64_t size = m_info.dims[i];
-    const std::string dimension = "dimension " + std::to_string(entry.axis) + " is " + dimensionText(entry.axis);
+    const std::string dimension =
+        "dimension " + std::to_string(entry.axis) + " is " + dimensionText(entry.axis);
     if (part.size >= 0 && size >= 0 && part.size != size) {
         report(isStatic(entry.axis) ? "SW127" : "SW128", entry.axis,
                dimension + ", dim_value says " + std::to_string(part.size));
     } else if (!part.symbol.empty()) {
-        const bool differs = isStatic(entry.axis) || (i < m_info.symbolic.size() && !m_info.symbolic[i].symbol.empty() &&
-                                                      m_info.symbolic[i].symbol != part.symbol);
+        const bool differs = isStatic(entry.axis) ||
+                             (i < m_info.symbolic.size() && !m_info.symbolic[i].symbol.empty() &&
+                              m_info.symbolic[i].symbol != part.symbol);
         if (differs)
             report("SW128", entry.axis, dimension + ", dim_param says " + quoteName(part.symbol));
     }
@@ -213,7 +234,8 @@ std::optional<std::vector<Component>> SpecDims::singleSize(const Entry& entry) {
         return std::nullopt;
     if (size < 0) {
         report("SW204", entry.axis,
-               "the size of dimension " + std::to_string(entry.axis) + " is not known, so the layout is not");
+               "the size of dimension " + std::to_string(entry.axis) +
+                   " is not known, so the layout is not");
         return std::nullopt;
     }
     return std::vector<Component>{{size, part.shards}};
@@ -227,7 +249,9 @@ std::optional<std::vector<Component>> SpecDims::severalSizes(const Entry& entry)
     std::size_t open = 0, openAt = 0, unset = 0;
     for (const Part& part : entry.parts) {
         const auto bound = m_bindings.sizes.find(part.symbol);
-        const std::int64_t known = part.size >= 0 ? part.size : bound != m_bindings.sizes.end() ? bound->second : -1;
+        const std::int64_t known = part.size >= 0                    ? part.size
+                                   : bound != m_bindings.sizes.end() ? bound->second
+                                                                     : -1;
         unset += part.size < 0 && part.symbol.empty() ? 1 : 0;
         if (known < 0) {
             openAt = components.size();
@@ -239,11 +263,13 @@ std::optional<std::vector<Component>> SpecDims::severalSizes(const Entry& entry)
     }
     if (unset > 0)
         report("SW130", entry.axis,
-               name + " has " + std::to_string(entry.parts.size()) + " parts, " + std::to_string(unset) +
-                   " without a size" + (open > 1 ? ": the layout is not known" : ""));
+               name + " has " + std::to_string(entry.parts.size()) + " parts, " +
+                   std::to_string(unset) + " without a size" +
+                   (open > 1 ? ": the layout is not known" : ""));
     if (open > 1 || size < 0) {
         if (unset == 0 || size < 0)
-            report("SW204", entry.axis, "the sizes of the parts of " + name + " are not known, so the layout is not");
+            report("SW204", entry.axis,
+                   "the sizes of the parts of " + name + " are not known, so the layout is not");
         return std::nullopt;
     }
     const bool fits = open == 1 ? product > 0 && size % product == 0 : product == size;
@@ -259,14 +285,17 @@ std::optional<std::vector<Component>> SpecDims::severalSizes(const Entry& entry)
 }
 
 void SpecDims::checkBlocks(std::int64_t axis, const Component& component, bool part) {
-    const std::string what = (part ? "a part of size " : "the size ") + std::to_string(component.size) +
+    const std::string what = (part ? "a part of size " : "the size ") +
+                             std::to_string(component.size) +
                              (part ? " of dimension " : " of dimension ") + std::to_string(axis);
     if (component.shards > component.size)
-        report("SW201", axis, what + " is split into " + std::to_string(component.shards) + ": " +
-                                  std::to_string(component.shards - component.size) + " shards are empty");
+        report("SW201", axis,
+               what + " is split into " + std::to_string(component.shards) + ": " +
+                   std::to_string(component.shards - component.size) + " shards are empty");
     else if (component.size % component.shards != 0)
-        report("SW202", axis, what + " is not divisible by " + std::to_string(component.shards) +
-                                  ": the blocks have " + blocksText(component) + " elements");
+        report("SW202", axis,
+               what + " is not divisible by " + std::to_string(component.shards) +
+                   ": the blocks have " + blocksText(component) + " elements");
 }
 
 bool SpecDims::tooFine(const std::vector<Component>& dim) const {

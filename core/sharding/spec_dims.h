@@ -19,19 +19,26 @@ class SpecDims {
 public:
     using Report = std::function<void(const char* code, int dimension, const std::string& text)>;
 
-    SpecDims(const onnx::ShardingSpecProto& spec, const TensorInfo& info, const Bindings& bindings, Report report)
+    SpecDims(const onnx::ShardingSpecProto& spec, const TensorInfo& info, const Bindings& bindings,
+             Report report)
         : m_spec(spec), m_info(info), m_bindings(bindings), m_report(std::move(report)) {}
 
     void read();
 
-    bool failed() const { return m_failed; }      ///< Something makes the layout unknown; it was reported.
-    bool splits() const { return m_splits; }      ///< Some entry has simple_sharding.
+    bool failed() const {
+        return m_failed;
+    }  ///< Something makes the layout unknown; it was reported.
+    bool splits() const { return m_splits; }          ///< Some entry has simple_sharding.
     std::int64_t shards() const { return m_shards; }  ///< -1: not valid.
-    std::string text() const;                     ///< " (2 on dimension 0, 4 on dimension 1)"; empty for one dimension.
+    std::string
+    text() const;  ///< " (2 on dimension 0, 4 on dimension 1)"; empty for one dimension.
 
     /// Components by dimension; nullopt: the shape is not known, or the layout too fine.
-    const std::optional<std::vector<std::vector<Component>>>& components() const { return m_components; }
-    /// Where the entries are not ascending: the listed number of each shard in ascending order, else empty.
+    const std::optional<std::vector<std::vector<Component>>>& components() const {
+        return m_components;
+    }
+    /// Where the entries are not ascending: the listed number of each shard in ascending order,
+    /// else empty.
     std::vector<int> ascendingShards() const;
 
 private:

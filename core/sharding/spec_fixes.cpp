@@ -12,11 +12,13 @@ namespace shardwright {
 namespace {
 
 /// Lists the dimensions ascending, with the devices in the order that keeps the meaning.
-void normaliseOrder(onnx::ShardingSpecProto& spec, const std::vector<int>& order, std::int64_t rank) {
+void normaliseOrder(onnx::ShardingSpecProto& spec, const std::vector<int>& order,
+                    std::int64_t rank) {
     const auto axisOf = [rank](const onnx::ShardedDimProto& dim) {
         return dim.axis() < 0 ? dim.axis() + rank : dim.axis();
     };
-    std::stable_sort(spec.mutable_sharded_dim()->pointer_begin(), spec.mutable_sharded_dim()->pointer_end(),
+    std::stable_sort(spec.mutable_sharded_dim()->pointer_begin(),
+                     spec.mutable_sharded_dim()->pointer_end(),
                      [&](const auto* a, const auto* b) { return axisOf(*a) < axisOf(*b); });
     const std::vector<std::int64_t> listed(spec.device().begin(), spec.device().end());
     for (std::size_t shard = 0; shard < order.size(); ++shard)
@@ -68,21 +70,23 @@ bool rankAllows(const TensorInfo& info, const onnx::ShardingSpecProto& spec) {
     if (!info.hasRank)
         return true;
     const auto rank = static_cast<std::int64_t>(info.dims.size());
-    return std::all_of(spec.sharded_dim().begin(), spec.sharded_dim().end(),
-                       [rank](const auto& dim) { return dim.axis() >= -rank && dim.axis() < rank; });
+    return std::all_of(
+        spec.sharded_dim().begin(), spec.sharded_dim().end(),
+        [rank](const auto& dim) { return dim.axis() >= -rank && dim.axis() < rank; });
 }
 
 }  // namespace
 
 void dropSilenced(const NodeAnnotation& before, NodeAnnotation& after) {
     const auto silent = [](const onnx::NodeDeviceConfigurationProto& entry) {
-        return entry.sharding_spec().empty() && !entry.has_pipeline_stage() && entry.unknown_fields().empty();
+        return entry.sharding_spec().empty() && !entry.has_pipeline_stage() &&
+               entry.unknown_fields().empty();
     };
     // An entry that said nothing in the file is nobody's to remove.
     std::erase_if(after, [&](const onnx::NodeDeviceConfigurationProto& entry) {
         return silent(entry) && std::none_of(before.begin(), before.end(), [&](const auto& old) {
-            return silent(old) && old.configuration_id() == entry.configuration_id();
-        });
+                   return silent(old) && old.configuration_id() == entry.configuration_id();
+               });
     });
 }
 
@@ -102,23 +106,30 @@ Fix nodeFix(const Document& document, NodeId node, std::string id, std::string t
 }
 
 Fix removeSpecFix(const Document& document, NodeId node, int configuration, int spec) {
-    const auto& entry = (*document.annotations.nodes[node.index()])[static_cast<std::size_t>(configuration)];
+    const auto& entry =
+        (*document.annotations.nodes[node.index()])[static_cast<std::size_t>(configuration)];
     const std::string& tensor = entry.sharding_spec(spec).tensor_name();
     return nodeFix(document, node, "remove-spec",
-                   "Remove the spec" + (tensor.empty() ? std::string() : " of " + quoteName(tensor)),
+                   "Remove the spec" +
+                       (tensor.empty() ? std::string() : " of " + quoteName(tensor)),
                    [=](NodeAnnotation& annotation) {
-                       annotation[static_cast<std::size_t>(configuration)].mutable_sharding_spec()->DeleteSubrange(spec,
-                                                                                                                   1);
+                       annotation[static_cast<std::size_t>(configuration)]
+                           .mutable_sharding_spec()
+                           ->DeleteSubrange(spec, 1);
                    });
 }
 
 std::vector<Fix> fixesOfFinding(const Document& document, NodeId node, int configuration, int spec,
-                                const SpecFinding& finding, const SpecReading& reading, int deviceCount) {
+                                const SpecFinding& finding, const SpecReading& reading,
+                                int deviceCount) {
     const std::string_view code = finding.code;
-    const auto fix = [&](const char* id, std::string title, const std::function<void(onnx::ShardingSpecProto&)>& change) {
-        return std::vector<Fix>{nodeFix(document, node, id, std::move(title), [&](NodeAnnotation& annotation) {
-            change(*annotation[static_cast<std::size_t>(configuration)].mutable_sharding_spec(spec));
-        })};
+    const auto fix = [&](const char* id, std::string title,
+                         const std::function<void(onnx::ShardingSpecProto&)>& change) {
+        return std::vector<Fix>{
+            nodeFix(document, node, id, std::move(title), [&](NodeAnnotation& annotation) {
+                change(*annotation[static_cast<std::size_t>(configuration)].mutable_sharding_spec(
+                    spec));
+            })};
     };
     if (code == "SW123" && reading.layout && !reading.ascendingDevices.empty())
         return fix("normalise-order", "List the dimensions in ascending order", [&](auto& proto) {
@@ -126,15 +137,18 @@ std::vector<Fix> fixesOfFinding(const Document& document, NodeId node, int confi
                            static_cast<std::int64_t>(reading.layout->shape().size()));
         });
     if (code == "SW124")
-        return fix("remove-dimension", "Remove the dimensions without simple_sharding", removeBareDims);
+        return fix("remove-dimension", "Remove the dimensions without simple_sharding",
+                   removeBareDims);
     if (code == "SW133" && deviceCount > 0 && reading.shards == deviceCount)
-        return fix("list-devices", "Place the shards on devices 0 to " + std::to_string(deviceCount - 1),
+        return fix("list-devices",
+                   "Place the shards on devices 0 to " + std::to_string(deviceCount - 1),
                    [&](auto& proto) {
                        for (int device = 0; device < deviceCount; ++device)
                            proto.add_device(device);
                    });
     if (code == "SW134" && reading.layout)
-        return fix("use-group", "Write one group", [&](auto& proto) { useGroup(proto, *reading.layout); });
+        return fix("use-group", "Write one group",
+                   [&](auto& proto) { useGroup(proto, *reading.layout); });
     if (code == "SW135")
         return fix("rename-keys", "Use negative numbers for groups",
                    [&](auto& proto) { renameKeys(proto, deviceCount); });
@@ -143,7 +157,8 @@ std::vector<Fix> fixesOfFinding(const Document& document, NodeId node, int confi
     return {};
 }
 
-std::optional<std::string> meantTensor(const GraphIndex& graph, const ShapeTable& shapes, NodeId node,
+std::optional<std::string> meantTensor(const GraphIndex& graph, const ShapeTable& shapes,
+                                       NodeId node,
                                        const onnx::NodeDeviceConfigurationProto& configuration,
                                        const onnx::ShardingSpecProto& spec) {
     const NodeInfo& info = graph.node(node);
@@ -170,9 +185,11 @@ std::optional<std::string> meantTensor(const GraphIndex& graph, const ShapeTable
     if (prefixed.size() == 1)
         return *prefixed.begin();
     // A second stale spec could have meant the same tensor.
-    const auto staleSpecs = std::count_if(
-        configuration.sharding_spec().begin(), configuration.sharding_spec().end(),
-        [&](const auto& other) { return other.tensor_name().empty() || !own.contains(other.tensor_name()); });
+    const auto staleSpecs =
+        std::count_if(configuration.sharding_spec().begin(), configuration.sharding_spec().end(),
+                      [&](const auto& other) {
+                          return other.tensor_name().empty() || !own.contains(other.tensor_name());
+                      });
     if (free.size() == 1 && staleSpecs == 1)
         return *free.begin();
     return std::nullopt;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A spec is read in three parts that find independent faults: the groups and devices, the sharded dimensions, and the
-// count of the one against the other. The layout is built when none of them found an error.
+// A spec is read in three parts that find independent faults: the groups and devices, the sharded
+// dimensions, and the count of the one against the other. The layout is built when none of them
+// found an error.
 
 #include "sharding/spec_reader.h"
 
@@ -36,9 +37,10 @@ void addDistinct(std::vector<std::int64_t>& list, std::int64_t value) {
 
 class Reader {
 public:
-    Reader(const onnx::ShardingSpecProto& spec, const std::string& tensor, const TensorInfo& info, int deviceCount,
-           const Bindings& bindings)
-        : m_spec(spec), m_name(quoteName(tensor)), m_info(info), m_deviceCount(deviceCount), m_bindings(bindings) {}
+    Reader(const onnx::ShardingSpecProto& spec, const std::string& tensor, const TensorInfo& info,
+           int deviceCount, const Bindings& bindings)
+        : m_spec(spec), m_name(quoteName(tensor)), m_info(info), m_deviceCount(deviceCount),
+          m_bindings(bindings) {}
 
     SpecReading run() {
         if (m_info.kind == TensorInfo::Kind::Other) {
@@ -48,7 +50,9 @@ public:
         readMap();
         readDevices();
         SpecDims dims(m_spec, m_info, m_bindings,
-                      [this](const char* code, int dimension, const std::string& text) { add(code, dimension, text); });
+                      [this](const char* code, int dimension, const std::string& text) {
+                          add(code, dimension, text);
+                      });
         dims.read();
         m_reading.shards = dims.shards();
         compareCounts(dims);
@@ -87,8 +91,9 @@ private:
         if (!twice.empty())
             add("SW136", -1, "the group map has more than one entry for key " + listText(twice));
         if (!devices.empty())
-            add("SW135", -1, "the group map has key " + listText(devices) +
-                                 ", which is also a device; an entry of `device` means the group");
+            add("SW135", -1,
+                "the group map has key " + listText(devices) +
+                    ", which is also a device; an entry of `device` means the group");
     }
 
     /// Every entry of `device` as a group of devices; unused keys.
@@ -144,7 +149,8 @@ private:
         if (entry.value().empty())
             addDistinct(problems.empty, entry.key());
         for (const std::int64_t member : entry.value()) {
-            // A member that is a device as well as a key can only mean the device: {0: [0, 1]} is written so.
+            // A member that is a device as well as a key can only mean the device: {0: [0, 1]} is
+            // written so.
             const bool device = member >= 0 && member < m_deviceCount;
             if (!device && m_map.contains(member))
                 addDistinct(problems.nested, member);
@@ -157,14 +163,20 @@ private:
 
     void tell(const Problems& problems) {
         if (!problems.empty.empty())
-            add("SW137", -1, "group " + listText(problems.empty) + " is empty, so that its shard is on no device");
+            add("SW137", -1,
+                "group " + listText(problems.empty) +
+                    " is empty, so that its shard is on no device");
         if (!problems.nested.empty())
             add("SW138", -1, "group " + listText(problems.nested) + " is a member of a group");
         if (!problems.negative.empty())
-            add("SW139", -1, "device " + listText(problems.negative) + " is negative and no group has it as its key");
+            add("SW139", -1,
+                "device " + listText(problems.negative) +
+                    " is negative and no group has it as its key");
         if (!problems.outside.empty())
-            add("SW140", -1, "device " + listText(problems.outside) + " is not one of the " +
-                                 std::to_string(m_deviceCount) + " devices 0 to " + std::to_string(m_deviceCount - 1));
+            add("SW140", -1,
+                "device " + listText(problems.outside) + " is not one of the " +
+                    std::to_string(m_deviceCount) + " devices 0 to " +
+                    std::to_string(m_deviceCount - 1));
     }
 
     void compareCounts(const SpecDims& dims) {
@@ -177,17 +189,19 @@ private:
             return;  // SW125 has said that a number of shards is not valid.
         } else if (!dims.splits() && entries > 1) {
             const auto& entry = m_spec.device();
-            add("SW134", -1, "whole on each of the devices " +
-                                 listText(std::vector<std::int64_t>(entry.begin(), entry.end())) +
-                                 "; the usual form is one group");
+            add("SW134", -1,
+                "whole on each of the devices " +
+                    listText(std::vector<std::int64_t>(entry.begin(), entry.end())) +
+                    "; the usual form is one group");
             DeviceGroup all;
             for (const DeviceGroup& group : m_groups)
                 all.insert(all.end(), group.begin(), group.end());
             m_groups.assign(1, std::move(all));
         } else if (entries != shards) {
-            const std::string counts = std::to_string(shards) + (shards == 1 ? " shard" : " shards") + dims.text() +
-                                       " and " + std::to_string(entries) +
-                                       (entries == 1 ? " entry in `device`" : " entries in `device`");
+            const std::string counts =
+                std::to_string(shards) + (shards == 1 ? " shard" : " shards") + dims.text() +
+                " and " + std::to_string(entries) +
+                (entries == 1 ? " entry in `device`" : " entries in `device`");
             add(entries < shards ? "SW131" : "SW132", -1, counts);
         }
     }
@@ -208,8 +222,8 @@ private:
 
 }  // namespace
 
-SpecReading readSpec(const onnx::ShardingSpecProto& spec, const std::string& tensor, const TensorInfo& info,
-                     int deviceCount, const Bindings& bindings) {
+SpecReading readSpec(const onnx::ShardingSpecProto& spec, const std::string& tensor,
+                     const TensorInfo& info, int deviceCount, const Bindings& bindings) {
     return Reader(spec, tensor, info, deviceCount, bindings).run();
 }
 

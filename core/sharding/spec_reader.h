@@ -30,7 +30,7 @@ struct SpecReading {
 };
 
 /// Reads the spec of `tensor` by the decision table in docs/annotations.md.
-SpecReading readSpec(const onnx::ShardingSpecProto& spec, const std::string& tensor, const TensorInfo& info,
-                     int deviceCount, const Bindings& bindings);
+SpecReading readSpec(const onnx::ShardingSpecProto& spec, const std::string& tensor,
+                     const TensorInfo& info, int deviceCount, const Bindings& bindings);
 
 }  // namespace shardwright

@@ -11,7 +11,8 @@ namespace shardwright {
 namespace {
 
 int stageOf(const std::vector<std::shared_ptr<const NodeSpecs>>& nodes, NodeId node) {
-    return node && node.index() < nodes.size() && nodes[node.index()] ? nodes[node.index()]->stage : -1;
+    return node && node.index() < nodes.size() && nodes[node.index()] ? nodes[node.index()]->stage
+                                                                      : -1;
 }
 
 }  // namespace
@@ -32,10 +33,12 @@ void AnnotationReader::checkStages(const std::vector<std::shared_ptr<const NodeS
     }
     if (first || !later || without.empty())
         return;
-    const std::string count = std::to_string(without.size()) + (without.size() == 1 ? " node" : " nodes");
-    Diagnostic diagnostic = makeDiagnostic("SW403", NodeId(), {},
-                                           "no node is in stage 0, and " + count +
-                                               " with an annotation have no stage: a stage of 0 may have been lost");
+    const std::string count =
+        std::to_string(without.size()) + (without.size() == 1 ? " node" : " nodes");
+    Diagnostic diagnostic =
+        makeDiagnostic("SW403", NodeId(), {},
+                       "no node is in stage 0, and " + count +
+                           " with an annotation have no stage: a stage of 0 may have been lost");
     std::vector<Edit> edits;
     for (const NodeId node : without)
         edits.push_back(editStage(m_document, node, m_configuration, 0, m_shapes, m_pool));
@@ -53,7 +56,8 @@ bool AnnotationReader::lacksStage(NodeId node) const {
     });
 }
 
-void AnnotationReader::checkEdges(NodeId node, const std::vector<std::shared_ptr<const NodeSpecs>>& nodes,
+void AnnotationReader::checkEdges(NodeId node,
+                                  const std::vector<std::shared_ptr<const NodeSpecs>>& nodes,
                                   std::vector<Diagnostic>& diagnostics) const {
     const GraphIndex& graph = m_document.graph();
     const NodeInfo& info = graph.node(node);
@@ -67,13 +71,15 @@ void AnnotationReader::checkEdges(NodeId node, const std::vector<std::shared_ptr
         if (before <= stage)
             return;
         seen.push_back(value);
-        Diagnostic diagnostic =
-            makeDiagnostic("SW402", node, read.name,
-                           "the node is in stage " + std::to_string(stage) + " but reads " + quoteName(read.name) +
-                               " of " + quoteName(graph.label(read.producer)) + " in stage " + std::to_string(before));
+        Diagnostic diagnostic = makeDiagnostic("SW402", node, read.name,
+                                               "the node is in stage " + std::to_string(stage) +
+                                                   " but reads " + quoteName(read.name) + " of " +
+                                                   quoteName(graph.label(read.producer)) +
+                                                   " in stage " + std::to_string(before));
         const std::string title =
             "Move " + quoteName(graph.label(node)) + " to stage " + std::to_string(before);
-        Fix fix{"later-stage", title, editStage(m_document, node, m_configuration, before, m_shapes, m_pool), 0};
+        Fix fix{"later-stage", title,
+                editStage(m_document, node, m_configuration, before, m_shapes, m_pool), 0};
         fix.edit.title = title;
         diagnostic.fixes.push_back(std::move(fix));
         diagnostics.push_back(std::move(diagnostic));

@@ -13,7 +13,8 @@ namespace {
 
 using Groups = std::vector<DeviceGroup>;
 using Dims = std::vector<std::vector<Component>>;
-/// The meaning, by brute force: for each device (also one that holds nothing) its elements, by flat number.
+/// The meaning, by brute force: for each device (also one that holds nothing) its elements, by flat
+/// number.
 using ElementMap = std::map<DeviceId, std::set<std::int64_t>>;
 
 struct Parts {
@@ -68,7 +69,8 @@ Parts partsOf(const Layout& layout) {
 }
 
 /// All elements of boxes, by flat number; fails on overlaps.
-std::multiset<std::int64_t> elementsOf(const std::vector<Box>& boxes, const std::vector<std::int64_t>& shape) {
+std::multiset<std::int64_t> elementsOf(const std::vector<Box>& boxes,
+                                       const std::vector<std::int64_t>& shape) {
     std::multiset<std::int64_t> result;
     for (const Box& box : boxes) {
         std::vector<std::int64_t> flat{0};
@@ -233,11 +235,13 @@ void TstLayout::aFullSplitAndAnInnerSplitMerge() {
 }
 
 void TstLayout::anUnsplitInnerPartMergesWhereTheBlocksCoincide() {
-    QVERIFY(line(24, {{8, 4}, {3, 1}}, {{0}, {1}, {2}, {3}}) == line(24, {{24, 4}}, {{0}, {1}, {2}, {3}}));
+    QVERIFY(line(24, {{8, 4}, {3, 1}}, {{0}, {1}, {2}, {3}}) ==
+            line(24, {{24, 4}}, {{0}, {1}, {2}, {3}}));
     // 10 in 4 is 3, 3, 3, 1, times 3: no cut of 30 into four ends at 9.
     const Layout kept = line(30, {{10, 4}, {3, 1}}, {{0}, {1}, {2}, {3}});
     QCOMPARE(kept.dims()[0].size(), std::size_t(2));
-    // The same map as ten shards of three, three on one device each: another structure, equal all the same.
+    // The same map as ten shards of three, three on one device each: another structure, equal all
+    // the same.
     QVERIFY(kept == line(30, {{30, 10}}, {{0}, {0}, {0}, {1}, {1}, {1}, {2}, {2}, {2}, {3}}));
 }
 
@@ -328,7 +332,8 @@ void TstLayout::layoutsCompareEqualExactlyWhenTheirMapsDo() {
             const Parts parts = random.next(shape, devices);
             layouts.push_back(parts.layout());
             maps.push_back(elementMap(parts));
-            QVERIFY2(elementMap(partsOf(layouts.back())) == maps.back() || layouts.back().devices().empty(),
+            QVERIFY2(elementMap(partsOf(layouts.back())) == maps.back() ||
+                         layouts.back().devices().empty(),
                      "canonical form changed the map");
             QVERIFY(layouts.back().shardCount() <= static_cast<std::int64_t>(parts.groups.size()));
         }

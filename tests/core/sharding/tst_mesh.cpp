@@ -63,16 +63,26 @@ void TstMesh::aMeshIsParsedAndWritten() {
 void TstMesh::aBadMeshIsRefusedWithTheReason_data() {
     QTest::addColumn<QString>("text");
     QTest::addColumn<QString>("reason");
-    QTest::addRow("empty") << " " << "found nothing";
-    QTest::addRow("no size") << "dp" << "'dp' is not AXIS=SIZE";
-    QTest::addRow("trailing comma") << "dp=2," << "'' is not AXIS=SIZE";
-    QTest::addRow("bad name") << "2d=2" << "axis name '2d'";
-    QTest::addRow("no name") << "=2" << "axis name ''";
-    QTest::addRow("twice") << "dp=2,dp=2" << "'dp' occurs twice";
-    QTest::addRow("zero") << "dp=0" << "size '0' of axis 'dp'";
-    QTest::addRow("not a number") << "dp=2x" << "size '2x'";
-    QTest::addRow("overflow") << "dp=99999999999" << "size '99999999999'";
-    QTest::addRow("too many") << "a=1048576,b=2" << "at most 1048576";
+    QTest::addRow("empty") << " "
+                           << "found nothing";
+    QTest::addRow("no size") << "dp"
+                             << "'dp' is not AXIS=SIZE";
+    QTest::addRow("trailing comma") << "dp=2,"
+                                    << "'' is not AXIS=SIZE";
+    QTest::addRow("bad name") << "2d=2"
+                              << "axis name '2d'";
+    QTest::addRow("no name") << "=2"
+                             << "axis name ''";
+    QTest::addRow("twice") << "dp=2,dp=2"
+                           << "'dp' occurs twice";
+    QTest::addRow("zero") << "dp=0"
+                          << "size '0' of axis 'dp'";
+    QTest::addRow("not a number") << "dp=2x"
+                                  << "size '2x'";
+    QTest::addRow("overflow") << "dp=99999999999"
+                              << "size '99999999999'";
+    QTest::addRow("too many") << "a=1048576,b=2"
+                              << "at most 1048576";
 }
 
 void TstMesh::aBadMeshIsRefusedWithTheReason() {
@@ -80,7 +90,8 @@ void TstMesh::aBadMeshIsRefusedWithTheReason() {
     QFETCH(QString, reason);
     const auto result = Mesh::parse(text.toStdString());
     QVERIFY(!result);
-    QVERIFY2(result.error().message.find(reason.toStdString()) != std::string::npos, result.error().message.c_str());
+    QVERIFY2(result.error().message.find(reason.toStdString()) != std::string::npos,
+             result.error().message.c_str());
 }
 
 void TstMesh::devicesAreNumberedRowMajor() {
@@ -93,7 +104,8 @@ void TstMesh::unusedAxesReplicate() {
     const Layout layout = *encode(mesh("dp=2,tp=2"), sharding({{}, {{8, {1}}}}), {4, 8});
     QCOMPARE(layout.groups(), (std::vector<DeviceGroup>{{0, 2}, {1, 3}}));
     QVERIFY(!layout.isSplit(0));
-    QVERIFY(*encode(mesh("dp=2,tp=2"), sharding({{}}), {4}) == Layout::replicated({4}, {0, 1, 2, 3}));
+    QVERIFY(*encode(mesh("dp=2,tp=2"), sharding({{}}), {4}) ==
+            Layout::replicated({4}, {0, 1, 2, 3}));
 }
 
 void TstMesh::theOrderOfAxesMatters() {
@@ -107,7 +119,8 @@ void TstMesh::theOrderOfAxesMatters() {
 }
 
 void TstMesh::twoAxesOnADimensionCutItOnce() {
-    // Proposal 0006 leaves uneven sizes to the backend; here 10 over 2x2 is one cut into ceil(10 / 4): 3, 3, 3, 1.
+    // Proposal 0006 leaves uneven sizes to the backend; here 10 over 2x2 is one cut into ceil(10 /
+    // 4): 3, 3, 3, 1.
     const Layout layout = *encode(mesh("a=2,b=2"), sharding({{{10, {0, 1}}}}), {10});
     QCOMPARE(layout.shardBox(3).count(), std::int64_t(1));
     QVERIFY(layout.shardBox(1).dims[0] == IndexSet(3, 6));
@@ -151,19 +164,26 @@ void TstMesh::whatCannotBeEncodedIsAnError() {
     const Mesh m = mesh("dp=2,tp=2");
     const std::vector<std::int64_t> shape{4, 8};
     const std::int64_t huge = std::int64_t{1} << 62;
-    const std::vector<MeshSharding> cases{
-        sharding({{{4, {0}}}, {{8, {0}}}}), sharding({{}, {{3, {}}, {2, {1}}}}), sharding({{{4, {0}}}}),
-        sharding({{{4, {0}}}, {}}),         sharding({{{4, {7}}}, {}}),          sharding({{}, {}}),
-        sharding({{}, {{huge, {}}, {huge, {}}}})};
-    const DeviceGroup within = which == 3 ? DeviceGroup{0, 1} : which == 5 ? DeviceGroup{9} : DeviceGroup{};
+    const std::vector<MeshSharding> cases{sharding({{{4, {0}}}, {{8, {0}}}}),
+                                          sharding({{}, {{3, {}}, {2, {1}}}}),
+                                          sharding({{{4, {0}}}}),
+                                          sharding({{{4, {0}}}, {}}),
+                                          sharding({{{4, {7}}}, {}}),
+                                          sharding({{}, {}}),
+                                          sharding({{}, {{huge, {}}, {huge, {}}}})};
+    const DeviceGroup within = which == 3   ? DeviceGroup{0, 1}
+                               : which == 5 ? DeviceGroup{9}
+                                            : DeviceGroup{};
     const auto result = encode(m, cases[static_cast<std::size_t>(which)], shape, within);
     QVERIFY(!result);
-    QVERIFY2(result.error().message.find(reason.toStdString()) != std::string::npos, result.error().message.c_str());
+    QVERIFY2(result.error().message.find(reason.toStdString()) != std::string::npos,
+             result.error().message.c_str());
 }
 
 void TstMesh::everyShardingDecodesToWhatEncodesToTheSame_data() {
     QTest::addColumn<QString>("meshText");
-    for (const char* text : {"dp=2,tp=4", "a=2,b=2,c=2", "a=2,one=1,b=3", "a=3,b=3", "d=8", "pp=2,dp=2,tp=2"})
+    for (const char* text :
+         {"dp=2,tp=4", "a=2,b=2,c=2", "a=2,one=1,b=3", "a=3,b=3", "d=8", "pp=2,dp=2,tp=2"})
         QTest::addRow("%s", text) << text;
 }
 
