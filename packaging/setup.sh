@@ -111,8 +111,8 @@ make_test_python() {
 
 # What went wrong, in words, as far as the end of the log tells.
 explain() {
-    case $(tail -n 60 "$log") in
-        *"Got "*)
+    case $(tail -n 150 "$log") in
+        *"DO NOT MATCH THE HASHES"*)
             grep -E '^ +[^ ]+==[^ ]+ from |^ +Got ' "$log" | tail -n 2
             echo "This downloaded file differs from the one pinned in packaging/. It was not used. If a proxy or mirror"
             echo "changed it, use another; if the pin is wrong, correct it." ;;
