@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands.h"
+
+#include "check/report.h"
+#include "run/worker_client.h"
+
+#include <cstdio>
+#include <iostream>
+
+namespace shardwright::cli {
+
+namespace {
+
+Json placeJson(const RunPlace& place) {
+    return {{"name", place.name}, {"index", place.index}, {"scope", place.scope}};
+}
+
+Json totalsJson(const std::map<std::string, RunKindTotal>& totals) {
+    Json json = Json::object();
+    for (const auto& [kind, total] : totals)
+        json[kind] = {{"count", total.count}, {"bytes", total.bytes}};
+    return json;
+}
+
+Json checksJson(const std::vector<RunTensorCheck>& checks, bool compared) {
+    Json list = Json::array();
+    for (const RunTensorCheck& check : checks) {
+        Json json{{"name", check.name}, {"max_abs", Json()}, {"max_rel", Json()}};
+        if (compared) {
+            json["max_abs"] = check.maxAbs;
+            json["max_rel"] = check.maxRel;
+            json["tolerance"] = check.tolerance;
+            json["agrees"] = check.agrees;
+            if (!check.note.empty())
+                json["note"] = check.note;
+        }
+        list.push_back(std::move(json));
+    }
+    return list;
+}
+
+Json reportJson(const RunReport& report) {
+    Json devices = Json::array(), bindings = Json::object();
+    for (const RunDeviceTiming& d : report.devices)
+        devices.push_back({{"device", d.device},
+                           {"prepare_ms", d.prepareMs},
+                           {"compute_ms", d.computeMs},
+                           {"communication_ms", d.communicationMs},
+                           {"waiting_ms", d.waitingMs},
+                           {"peak_bytes", d.peakBytes}});
+    for (const auto& [symbol, size] : report.bindings)
+        bindings[symbol] = size;
+    const bool compared = report.verified.has_value();
+    Json json{{"configuration", report.configuration},
+              {"mesh", report.mesh},
+              {"bindings", std::move(bindings)},
+              {"verified", compared ? Json(*report.verified) : Json()},
+              {"outputs", checksJson(report.outputs, compared)},
+              {"devices", std::move(devices)},
+              {"predicted", totalsJson(report.predicted)},
+              {"executed", totalsJson(report.executed)},
+              {"wall_ms", report.wallMs},
+              {"kernels", report.kernels}};
+    if (!report.tensors.empty())
+        json["tensors"] = checksJson(report.tensors, true);
+    if (report.firstDivergent) {
+        const RunDivergence& first = *report.firstDivergent;
+        json["first_divergent"] = {{"tensor", first.check.name}, {"node", placeJson(first.node)},  {"operator", first.op},
+                                   {"layout", first.layout},     {"max_abs", first.check.maxAbs}, {"max_rel", first.check.maxRel}};
+    }
+    if (report.randomInputs)
+        json["seed"] = report.seed;
+    return json;
+}
+
+void printText(const RunReport& report) {
+    std::printf("configuration %s, mesh %s, %s\n", report.configuration.c_str(), report.mesh.c_str(), report.kernels.c_str());
+    for (const auto& [symbol, size] : report.bindings)
+        std::printf("symbolic dimension %s = %lld\n", symbol.c_str(), static_cast<long long>(size));
+    for (const RunDeviceTiming& d : report.devices)
+        std::printf("device %d: compute %.3f ms, communication %.3f ms, waiting %.3f ms, peak %lld bytes\n", d.device,
+                    d.computeMs, d.communicationMs, d.waitingMs, static_cast<long long>(d.peakBytes));
+    for (const auto& [kind, total] : report.executed)
+        std::printf("%s: %lld, %lld bytes\n", kind.c_str(), static_cast<long long>(total.count),
+                    static_cast<long long>(total.bytes));
+    std::printf("collectives are %s\n", report.predicted == report.executed ? "as predicted" : "not as predicted");
+    for (const RunTensorCheck& check : report.outputs)
+        if (report.verified)
+            std::printf("output %s: largest difference %.3g, relative %.3g%s%s\n", check.name.c_str(), check.maxAbs,
+                        check.maxRel, check.agrees ? "" : " (differs) ", check.note.c_str());
+    if (report.firstDivergent)
+        std::printf("first divergent tensor: %s of %s `%s`, layout %s\n", report.firstDivergent->check.name.c_str(),
+                    report.firstDivergent->op.c_str(), report.firstDivergent->node.name.c_str(),
+                    report.firstDivergent->layout.c_str());
+    if (report.verified)
+        std::printf("%s\n", *report.verified ? "verified against one device" : "NOT verified");
+    std::printf("%.3f ms\n", report.wallMs);
+}
+
+Result<RunRequest> requestOf(const Common& common, const RunArguments& arguments) {
+    auto bindings = parseBindings(common.bind);
+    if (!bindings)
+        return bindings.error();
+    RunRequest request;
+    request.modelPath = common.model;
+    request.configuration = common.configuration;
+    request.strictProfile = common.profile == Profile::Strict;
+    request.bindings = bindings->sizes;
+    request.bindingFallback = bindings->fallback;
+    request.seed = arguments.seed;
+    request.inputsPath = arguments.inputs;
+    request.verify = arguments.verify == "all"   ? VerifyMode::All
+                     : arguments.verify.empty() ? VerifyMode::None
+                                                : VerifyMode::Outputs;
+    request.warmups = arguments.warmUps;
+    request.repeats = arguments.repeats;
+    request.tracePath = arguments.trace;
+    request.saveShardsFolder = arguments.saveShards;
+    request.observe = arguments.observe;
+    request.timeLimitSeconds = arguments.timeLimitSeconds;
+    return request;
+}
+
+}  // namespace
+
+int run(const Common& common, const RunArguments& arguments) {
+    const auto request = requestOf(common, arguments);
+    if (!request)
+        return fail(request.error());
+    const auto outcome = runInWorker(*request, [](const RunEvent& event) {
+        if (const auto* log = std::get_if<RunLog>(&event))
+            std::cerr << log->message << "\n";
+    });
+    if (const auto* failure = std::get_if<RunFailure>(&outcome)) {
+        std::cerr << "shardwright-cli: " << failure->message << "\n";
+        return failure->kind == RunFailure::Kind::Usage ? kUsage : kModelErrors;
+    }
+    const RunReport& report = std::get<RunReport>(outcome);
+    if (common.format == Format::Json)
+        std::cout << reportJson(report).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    else
+        printText(report);
+    return report.verified.value_or(true) ? kOk : kModelErrors;
+}
+
+}  // namespace shardwright::cli
