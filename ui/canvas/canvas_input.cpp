@@ -15,6 +15,7 @@
 #include <QPinchGesture>
 #include <QScrollBar>
 #include <QToolTip>
+#include <QVariantAnimation>
 #include <QWheelEvent>
 
 #include <cmath>

@@ -66,13 +66,13 @@ private:
         for (std::size_t n = 0; n < m_analysis.meaning.nodes.size(); ++n) {
             const NodeMeaning& meaning = m_analysis.meaning.nodes[n];
             NodeMarks& marks = m_out->m_nodes[n];
-            for (const auto* slots : {&meaning.outputs, &meaning.inputs}) {
-                for (const SlotMeaning& slot : *slots) {
+            for (const auto* side : {&meaning.outputs, &meaning.inputs}) {
+                for (const SlotMeaning& slot : *side) {
                     learn(slot.layout);
                     learn(slot.arrives);
                     marks.explicitLayout |= slot.source == LayoutSource::Explicit;
                     // A node that only makes whole tensors from split ones shows the axes that it takes away.
-                    if (slot.layout && (slots == &meaning.outputs || marks.axes.empty())) {
+                    if (slot.layout && (side == &meaning.outputs || marks.axes.empty())) {
                         for (const int axis : m_out->m_axes.at(slot.layout.get()))
                             addAxis(marks.axes, axis);
                     }
