@@ -32,7 +32,7 @@ struct ShardOption {
 /// Matches `*`, `?` and backslash escapes; linear in the text for each star (no exponential
 /// backtracking).
 bool globMatches(std::string_view pattern, std::string_view text);
-/// [OP!]GLOB against an operator type, a node's name and SCOPE/NAME.
+/// [OP!]GLOB against an operator type, a node's name (`Op#index` where it has none) and SCOPE/NAME.
 bool nodeMatches(std::string_view pattern, const GraphIndex& graph, NodeId node);
 
 struct AnnotateRequest {
@@ -54,6 +54,10 @@ struct AnnotateOutcome {
 Result<AnnotateOutcome> annotate(const Document& document, const ShapeTable& shapes,
                                  const AnnotateRequest& request, LayoutPool& pool);
 
+/// The axes of each component of each dimension, by name: parts of an axis as `tp:(1)2` (size 2
+/// with 1 further out, as in Shardy). nullopt: the mesh does not explain the layout.
+std::optional<std::vector<std::vector<std::vector<std::string>>>>
+componentAxes(const Layout& layout, const Mesh& mesh);
 /// "[0]: tp(2) over devices 0,1; replicated over dp", for people. Falls back to shards and devices
 /// without a mesh.
 std::string describe(const Layout& layout, const Mesh& mesh);
