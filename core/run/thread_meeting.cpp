@@ -249,9 +249,11 @@ Result<void> checkCalls(const Places& places, const DeviceGroup& devices) {
         if (isReduction(call.kind) && call.send.data && !canReduce(call.reduce, call.send.elementType))
             return mismatch(call, devices, rank, "cannot join " + elementTypeName(call.send.elementType) + " by " +
                                                      reduceKindName(call.reduce));
-        if (isReduction(call.kind) && call.send.data && std::exchange(joined, call.send.elementType) != call.send.elementType &&
-            rank > 0)
-            return mismatch(call, devices, rank, "has another element type");
+        if (isReduction(call.kind) && call.send.data) {
+            if (joined != 0 && joined != call.send.elementType)
+                return mismatch(call, devices, rank, "has another element type");
+            joined = call.send.elementType;
+        }
         auto fits = isPointToPoint(call.kind) ? checkMessages(places, devices, rank) : checkSizes(places, devices, rank);
         if (!fits)
             return fits;

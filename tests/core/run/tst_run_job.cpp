@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/ort_api.h"
+#include "run/run_job.h"
+#include "sharding/edit.h"
+#include "sharding/shard_text.h"
+#include "support/communicator_fault.h"
+#include "support/model_builder.h"
+#include "support/shared_files.h"
+
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTemporaryDir>
+#include <QTest>
+
+using namespace shardwright;
+using namespace shardwright::test;
+
+namespace {
+
+/// The model with annotations, as bytes.
+std::string annotated(Document document, const std::string& mesh, const std::vector<std::string>& shards) {
+    LayoutPool pool;
+    AnnotateRequest request;
+    request.mesh = mesh;
+    request.shards = shards;
+    auto outcome = annotate(document, *ShapeTable::build(document.model, {}), request, pool);
+    if (!outcome)
+        qFatal("%s", outcome.error().text().c_str());
+    apply(document.annotations, outcome->edit);
+    return document.toBytes().value();
+}
+
+ModelBuilder mlp() {
+    ModelBuilder builder;
+    builder.input("x", {4, 16}).weight("w1", {16, 32}).weight("w2", {32, 16});
+    builder.op("MatMul", {"x", "w1"}, {"h"}, "mm1").op("Relu", {"h"}, {"a"}, "act").op("MatMul", {"a", "w2"}, {"y"}, "mm2");
+    return builder.output("y", {4, 16});
+}
+
+struct Recorder {
+    std::vector<RunEvent> events;
+    EventSink sink() {
+        return [this](const RunEvent& event) { events.push_back(event); };
+    }
+    template <class E>
+    std::vector<E> all() const {
+        std::vector<E> found;
+        for (const RunEvent& event : events)
+            if (const auto* e = std::get_if<E>(&event))
+                found.push_back(*e);
+        return found;
+    }
+};
+
+RunReport reportOf(const RunOutcome& outcome) {
+    if (const auto* failure = std::get_if<RunFailure>(&outcome)) {
+        qWarning("%s: %s", failure->place.c_str(), failure->message.c_str());
+        return {};
+    }
+    return std::get<RunReport>(outcome);
+}
+
+QString failureOf(const RunOutcome& outcome) {
+    const auto* failure = std::get_if<RunFailure>(&outcome);
+    return failure ? QString::fromStdString(failure->message) : QString();
+}
+
+}  // namespace
+
+class TstRunJob : public QObject {
+    Q_OBJECT
+
+    RunRequest megatron() {
+        RunRequest request;
+        request.modelBytes = annotated(mlp().document(), "tp=2", {"w1:1=tp", "w2:0=tp"});
+        request.verify = VerifyMode::Outputs;
+        return request;
+    }
+
+private slots:
+    void initTestCase() {
+        if (!OrtRuntime::find())
+            QSKIP("needs ONNX Runtime, which is not there");
+    }
+
+    void anAnnotatedModelRunsAndVerifies() {
+        Recorder recorder;
+        const RunOutcome outcome = runJob(megatron(), recorder.sink());
+        const RunReport report = reportOf(outcome);
+        QCOMPARE(exitCode(outcome), 0);
+        QVERIFY(report.verified == true);
+        QCOMPARE(report.outputs.size(), std::size_t(1));
+        QCOMPARE(report.outputs[0].name, std::string("y"));
+        QVERIFY(report.outputs[0].maxRel <= 1e-5);
+        QVERIFY(report.predicted == (std::map<std::string, RunKindTotal>{{"all-reduce", {1, 4 * 16 * 4}}}));
+        QVERIFY(report.executed == report.predicted);
+        QCOMPARE(report.devices.size(), std::size_t(2));
+        QCOMPARE(report.mesh, std::string("tp=2"));
+        QVERIFY(std::holds_alternative<RunReport>(recorder.events.back()));
+        const auto shards = recorder.all<RunShard>();
+        QCOMPARE(shards.size(), std::size_t(2));
+        QVERIFY(shards[0].output && shards[0].values == shards[1].values);
+        const auto exchanges = recorder.all<RunExchangeTiming>();
+        QCOMPARE(exchanges.size(), std::size_t(2));
+        QCOMPARE(exchanges[0].node.name, std::string("mm2"));
+        QVERIFY(recorder.all<RunSegmentTiming>().size() >= 2);
+    }
+
+    void observedTensorsShowTheirShards() {
+        RunRequest request = megatron();
+        request.observe = {"h", "x"};
+        Recorder recorder;
+        QVERIFY(reportOf(runJob(request, recorder.sink())).verified == true);
+        std::map<std::string, int> shards;
+        for (const RunShard& shard : recorder.all<RunShard>()) {
+            ++shards[shard.tensor];
+            if (shard.tensor == "h")
+                QCOMPARE(shard.dims, (std::vector<std::int64_t>{4, 16}));
+        }
+        QCOMPARE(shards, (std::map<std::string, int>{{"h", 2}, {"x", 2}, {"y", 2}}));
+        request.observe = {"nonsense"};
+        QVERIFY(failureOf(runJob(request, recorder.sink())).contains("`nonsense`"));
+    }
+
+    void verifyAllComparesEveryTensor() {
+        RunRequest request = megatron();
+        request.verify = VerifyMode::All;
+        Recorder recorder;
+        const RunReport report = reportOf(runJob(request, recorder.sink()));
+        QVERIFY(report.verified == true);
+        QCOMPARE(report.tensors.size(), std::size_t(3));
+        QCOMPARE(report.tensors[0].name, std::string("h"));
+        QVERIFY(!report.firstDivergent);
+    }
+
+    void faultsAreSeenAndNamed_data() {
+        QTest::addColumn<int>("fault");
+        QTest::addColumn<int>("nth");
+        QTest::addColumn<QString>("tensor");
+        for (int nth : {0, 1})
+            for (const auto& [fault, name] : {std::pair{Fault::Drop, "drop"}, {Fault::Double, "double"}, {Fault::Shrink, "shrink"},
+                                              {Fault::Exchange, "exchange"}})
+                QTest::addRow("%s transfer %d", name, nth) << int(fault) << nth << (nth == 0 ? "y1" : "y2");
+    }
+    void faultsAreSeenAndNamed() {
+        QFETCH(int, fault);
+        QFETCH(int, nth);
+        QFETCH(QString, tensor);
+        ModelBuilder builder;
+        builder.input("x", {4, 16});
+        std::string in = "x";
+        for (const char* i : {"1", "2", "3"}) {
+            const std::string n = i;
+            builder.weight("a" + n, {16, 32}).weight("b" + n, {32, 16});
+            builder.op("MatMul", {in, "a" + n}, {"h" + n}).op("MatMul", {"h" + n, "b" + n}, {"y" + n});
+            in = "y" + n;
+        }
+        builder.output("y3", {4, 16});
+        RunRequest request;
+        request.modelBytes = annotated(builder.document(), "tp=2", {"a?:1=tp", "b?:0=tp"});
+        request.verify = VerifyMode::Outputs;
+        Recorder recorder;
+        RunHooks hooks;
+        hooks.decorate = [&](std::unique_ptr<Communicator> inner) {
+            return std::make_unique<CommunicatorFault>(std::move(inner), static_cast<Fault>(fault), nth);
+        };
+        const RunOutcome outcome = runJob(request, recorder.sink(), {}, hooks);
+        const RunReport report = reportOf(outcome);
+        QVERIFY(report.verified == false);
+        QCOMPARE(exitCode(outcome), 1);
+        QVERIFY(report.firstDivergent);
+        QCOMPARE(QString::fromStdString(report.firstDivergent->check.name), tensor);
+        QCOMPARE(report.firstDivergent->op, std::string("MatMul"));
+        const bool transfersDiffer = fault != int(Fault::Exchange);
+        QCOMPARE(report.executed != report.predicted, transfersDiffer);
+    }
+
+    void aModelWithErrorsIsRefusedInTheCheckersWords() {
+        RunRequest request;
+        request.modelBytes = annotated(mlp().document(), "tp=2", {"w1:1=tp", "w2:1=tp"});
+        Recorder recorder;
+        const RunOutcome outcome = runJob(request, recorder.sink());
+        QCOMPARE(exitCode(outcome), 1);
+        const QString text = failureOf(outcome);
+        QVERIFY2(text.contains("`a`") && text.contains("`w2`"), qPrintable(text));
+    }
+
+    void theSameSeedGivesTheSameOutputs() {
+        RunRequest request = megatron();
+        Recorder first, second, third;
+        runJob(request, first.sink());
+        runJob(request, second.sink());
+        request.seed = 2;
+        runJob(request, third.sink());
+        QVERIFY(first.all<RunShard>()[0].values == second.all<RunShard>()[0].values);
+        QVERIFY(first.all<RunShard>()[0].values != third.all<RunShard>()[0].values);
+    }
+
+    void traceAndShardsAreWritten() {
+        QTemporaryDir folder;
+        RunRequest request = megatron();
+        request.tracePath = folder.filePath("trace.json").toStdString();
+        request.saveShardsFolder = folder.filePath("shards").toStdString();
+        request.observe = {"h"};
+        Recorder recorder;
+        QVERIFY(reportOf(runJob(request, recorder.sink())).verified == true);
+        QFile trace(folder.filePath("trace.json"));
+        QVERIFY(trace.open(QIODevice::ReadOnly));
+        const auto events = QJsonDocument::fromJson(trace.readAll()).object()["traceEvents"].toArray();
+        int exchanges = 0;
+        for (const auto& event : events)
+            exchanges += event.toObject()["cat"].toString() == "exchange" ? 1 : 0;
+        QCOMPARE(exchanges, 2);
+        QVERIFY(QFile::exists(folder.filePath("shards/y.dev1.npy")));
+        QVERIFY(QFile::exists(folder.filePath("shards/h.dev0.npy")));
+        QVERIFY(QFile::exists(folder.filePath("shards/index.json")));
+    }
+
+    void whatCannotBeReadIsSaid() {
+        RunRequest request;
+        request.modelPath = "/nonexistent.onnx";
+        Recorder recorder;
+        const RunOutcome outcome = runJob(request, recorder.sink());
+        QCOMPARE(exitCode(outcome), 2);
+        QVERIFY(std::get<RunFailure>(outcome).kind == RunFailure::Kind::Usage);
+        request = megatron();
+        request.inputsPath = "/nonexistent.npz";
+        QVERIFY(failureOf(runJob(request, recorder.sink())).contains("no such file"));
+    }
+
+    void aCancelledRunSaysSo() {
+        const auto cancel = CancelToken::create();
+        cancel.cancel();
+        Recorder recorder;
+        const RunOutcome outcome = runJob(megatron(), recorder.sink(), cancel);
+        QVERIFY(std::get<RunFailure>(outcome).kind == RunFailure::Kind::Cancelled);
+    }
+};
+
+QTEST_GUILESS_MAIN(TstRunJob)
+#include "tst_run_job.moc"
