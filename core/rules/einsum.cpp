@@ -72,6 +72,9 @@ std::optional<Equation> parseEquation(const std::string& text) {
     if (!output)
         return std::nullopt;
     equation.output = std::move(*output);
+    for (const char c : equation.output)
+        if (std::count(equation.output.begin(), equation.output.end(), c) > 1)
+            return std::nullopt;
     return equation;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "model_builder.h"
+#include "support/model_builder.h"
 #include "rules/registry.h"
 #include "rules/validate.h"
 

@@ -25,7 +25,7 @@ private slots:
     }
     void causalRowsAreWhole() {
         const Rule rule = lastRule(qkv({2, 4, 6, 8}, {2, 4, 6, 8}, {2, 4, 6, 8}).op("Attention", {"q", "k", "v"}, {"y"}, "", {{"is_causal", 1}}));
-        QCOMPARE(rule.text(), std::string("b h s^ d^, b h t^ d^, b h t^ e^ -> b h s^ e^"));
+        QCOMPARE(QString::fromStdString(rule.text()), QStringLiteral("b h s^ d^, b h t^ d^, b h t^ e^ -> b h s^ e^"));
         QCOMPARE(factorNamed(rule, "s")->reason, std::string("the causal mask counts rows from the first"));
     }
     void headsOfTheQueryComeInGroups() {

@@ -22,7 +22,7 @@ class TstReduction : public QObject {
 
 private slots:
     void sumsKeepTheDimension() {
-        COMPARE_RULE(reduce("ReduceSum", {1}), "d0 r1+ d2, axes^ -> d0 1 d2");
+        COMPARE_RULE(reduce("ReduceSum", {1}), "d0 r1+ d2, 1 -> d0 1 d2");
         COMPARE_REWRITES(reduce("ReduceSum", {1}), "");
     }
     void sumsDropTheDimension() {
@@ -68,7 +68,7 @@ private slots:
     void axesThatAreNotConstantMakeItWhole() {
         const Rule rule = lastRule(ModelBuilder(18).input("x", {4, 8}).input("axes", {1}, T::INT64).output("y", {4, 1})
                                        .op("ReduceSum", {"x", "axes"}, {"y"}));
-        QCOMPARE(rule.text(), std::string("d0^ d1^, 1 -> o^ 1").replace(15, 1, "o0"));
+        QCOMPARE(QString::fromStdString(rule.text()), QStringLiteral("d0^ d1^, 1 -> o0^ 1"));
         QCOMPARE(rule.factors[0].reason, std::string("the axes are not constant"));
     }
     void hostileAxesFallBack() {

@@ -51,7 +51,7 @@ private slots:
         const Rule& rule = built.named("branch");
         QVERIFY(!rule.known);
         QCOMPARE(rule.inputs.size(), std::size_t{2});  // The condition, then what the bodies read.
-        QCOMPARE(rule.text(), std::string("., i1d0^ -> o0d0^"));
+        QCOMPARE(QString::fromStdString(rule.text()), QStringLiteral("., i1d0^ -> o0d0^"));
         QCOMPARE(rule.strictReason, std::string("no rule for If, which has a body"));
         QVERIFY(built.rules->of(built.model->graph().nodes.back().id) != nullptr);
     }
@@ -66,7 +66,7 @@ private slots:
     void customOperatorsHaveNoRule() {
         const Rule rule = lastRule(ModelBuilder().opset("com.example", 1).input("x", {4, 1}).output("y", {4})
                                        .op("Foo", {"x", ""}, {"y"}, "", {}, "com.example"));
-        QCOMPARE(rule.text(), std::string("i0d0^ 1, _ -> o0d0^"));
+        QCOMPARE(QString::fromStdString(rule.text()), QStringLiteral("i0d0^ 1, _ -> o0d0^"));
         QCOMPARE(rule.factors[0].reason, std::string("no rule for com.example::Foo"));
     }
     void attributesOfACallerAreUnknown() {

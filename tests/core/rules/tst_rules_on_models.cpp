@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rule_fixture.h"
-#include "shared_files.h"
+#include "support/shared_files.h"
 
 #include <QElapsedTimer>
 #include <QFileInfo>

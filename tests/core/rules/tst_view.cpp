@@ -52,7 +52,7 @@ private slots:
     }
     void coprimeSizesAreWhole() {
         const Rule rule = lastRule(reshape({3, 2}, {2, 3}));
-        QCOMPARE(rule.text(), std::string("a^ b^, shape^ -> c^ d^"));
+        QCOMPARE(QString::fromStdString(rule.text()), QStringLiteral("a^ b^, shape^ -> c^ d^"));
         QCOMPARE(rule.factors[0].reason, std::string("the sizes of the two shapes do not nest here"));
     }
     void emptyTensorsAreWhole() { COMPARE_RULE(reshape({0, 4}, {2, 0}), "fallback: the shapes or attributes do not fit Reshape"); }

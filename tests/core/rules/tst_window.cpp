@@ -45,7 +45,7 @@ private slots:
     void differentPartsAreConcatenatedWhole() {
         const Rule rule = lastRule(
             ModelBuilder().input("a", {2, 3}).input("b", {2, 5}).op("Concat", {"a", "b"}, {"y"}, "", {{"axis", 1}}));
-        QCOMPARE(rule.text(), std::string("d0 a0^, d0 a1^ -> d0 a^"));
+        QCOMPARE(QString::fromStdString(rule.text()), QStringLiteral("d0 a0^, d0 a1^ -> d0 a^"));
         QCOMPARE(factorNamed(rule, "a")->reason, std::string("the parts have different sizes"));
     }
     void hostileConcatAxesFallBack() {
