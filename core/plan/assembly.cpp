@@ -175,7 +175,7 @@ std::vector<Plan::Port> Assembly::inputPorts() const {
     }
     std::vector<Plan::Port> ports;
     for (const ValueId input : m_context.graph.main().inputs) {
-        if (m_context.graph.value(input).initializer != nullptr)
+        if (m_frame.constants.of(input) != nullptr)
             continue;
         auto& byDevice = pieces[input];
         byDevice.resize(static_cast<std::size_t>(m_context.deviceCount));

@@ -9,6 +9,11 @@
 
 namespace shardwright::lowering {
 
+ConstantTable::ConstantTable(const Context& context, const std::vector<ValueId>& loaded) : m_context(context) {
+    for (const ValueId value : loaded)
+        m_known[value] = nullptr;
+}
+
 ConstantTable::~ConstantTable() = default;
 
 const onnx::TensorProto* ConstantTable::of(ValueId value) {

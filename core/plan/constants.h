@@ -17,7 +17,8 @@ namespace shardwright::lowering {
 /// to segment. The program to verify against computes the latter itself.
 class ConstantTable {
 public:
-    explicit ConstantTable(const Context& context) : m_context(context) {}
+    /// `loaded`: inputs whose default value is not used.
+    ConstantTable(const Context& context, const std::vector<ValueId>& loaded);
     ~ConstantTable();
 
     /// Null: not constant.

@@ -29,7 +29,7 @@ bool canBeKept(const Context& context, ValueId value) {
 std::shared_ptr<const Plan> makePlan(const Analysis& analysis, const PlanOptions& options, bool annotated) {
     const Context context(analysis, annotated);
     Draft draft;
-    ConstantTable constants(context);
+    ConstantTable constants(context, options.loaded);
     Drafter drafter(context, draft, constants);
     drafter.run();
     std::vector<std::pair<ValueId, std::vector<std::vector<int>>>> outputs, observed;

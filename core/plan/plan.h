@@ -86,6 +86,9 @@ struct Plan {
 struct PlanOptions {
     /// Further values to keep as outputs on the devices that hold them (observation, `--verify=all`).
     std::vector<ValueId> observe;
+    /// Graph inputs with a default (an initializer of the same name) that the runner loads all the same. Defaults
+    /// are embedded like other weights.
+    std::vector<ValueId> loaded;
 };
 
 /// Lowers an analysed model. Errors: the analysis has errors (the message repeats the first), a shape is unknown
