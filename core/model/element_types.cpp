@@ -57,6 +57,12 @@ std::int64_t storageBytes(std::int32_t type, std::int64_t count) {
     return count / 8 * bits + (count % 8 * bits + 7) / 8;
 }
 
+bool isGeneratedSymbol(const std::string& symbol) {
+    const std::size_t sign = symbol.rfind('#');
+    return sign != std::string::npos && sign + 1 < symbol.size() &&
+           symbol.find_first_not_of("0123456789", sign + 1) == std::string::npos;
+}
+
 bool TensorInfo::concrete() const {
     if (kind != Kind::Tensor || !hasRank)
         return false;

@@ -109,7 +109,8 @@ struct GraphIndex {
     std::size_t edgeCount() const;             ///< Producer to consumer pairs (slots), inside graphs.
 
     /// What the index saw while it was built: values produced twice, inputs nobody produces,
-    /// nodes out of order. The checker turns these into diagnostics.
+    /// nodes out of order. The checker turns these into diagnostics. `node` and `other` may be invalid: of a graph
+    /// output that nobody produces or names, or where a graph input or initializer has the name already.
     struct Problem {
         enum class Kind { ProducedTwice, MissingInput, OutOfOrder, Cycle, DuplicateNodeName, UnnamedOutput };
         Kind kind;

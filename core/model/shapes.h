@@ -48,13 +48,19 @@ struct ConstantValue {
     std::vector<double> reals;        ///< For floating point types.
 };
 
-/// Shapes of all values of a model under bindings: libonnx's inference on a copy without large weights, then a
-/// forward pass that folds small subgraphs which compute shapes and infers again where sizes were left open.
+/// Whether a symbol was made here rather than by the file: `input#0` for an anonymous dimension of a main graph's
+/// input, `#12` for an unknown size. Such a symbol says which sizes are equal; it must not be written into a file.
+bool isGeneratedSymbol(const std::string& symbol);
+
+/// Shapes of all values of a model under bindings: a forward pass over all graphs with libonnx's inference function for
+/// each operator, which also folds the small tensors that compute shapes. See ShapePass.
 class ShapeTable {
 public:
-    /// Largest number of elements that is folded.
+    /// Largest number of elements that is folded. Floating point initializers are constants up to 256 elements.
     static constexpr std::int64_t kMaxFolded = 4096;
 
+    /// Never null; of a cancelled build the table has what was known by then. Inside a function that is called more
+    /// than once, a value has what all calls have in common.
     static std::shared_ptr<const ShapeTable> build(std::shared_ptr<const Model> model, Bindings bindings,
                                                    const CancelToken& = {});
 
@@ -63,7 +69,8 @@ public:
     const Bindings& bindings() const { return m_bindings; }
     /// Symbols of graph inputs (anonymous ones as `input#dim`) with the size each got; for messages.
     const std::map<std::string, std::int64_t>& usedBindings() const { return m_used; }
-    /// What libonnx's inference complained of, with the node where it says so.
+    /// What is wrong with shapes and types: "MatMul#12 /layer/fc: Incompatible dimensions ...", also where the file
+    /// declares another number than is inferred (which stands). At most about a hundred.
     const std::vector<std::string>& complaints() const { return m_complaints; }
 
 private:
@@ -78,7 +85,7 @@ private:
 /// "FLOAT", "INT64", ...; unknown types by number. Bits per element (sub-byte types: 4, 2, 1).
 std::string elementTypeName(std::int32_t type);
 int elementBits(std::int32_t type);
-/// Bytes of `count` elements, sub-byte types packed.
+/// Bytes of `count` elements, sub-byte types packed; saturates; -1 for types without a size.
 std::int64_t storageBytes(std::int32_t type, std::int64_t count);
 
 }  // namespace shardwright
