@@ -6,8 +6,8 @@ namespace shardwright {
 
 namespace {
 
-
-/// Sizes of a query, key or value as [batch, heads, length, width], whether or not the heads are fused into the width.
+/// Sizes of a query, key or value as [batch, heads, length, width], whether or not the heads are
+/// fused into the width.
 std::optional<Sizes> apart(const Sizes& sizes, std::int64_t heads) {
     if (sizes.size() == 4)
         return sizes;
@@ -23,7 +23,8 @@ Rewrite localHeads(const char* name, std::vector<int> factors) {
     return rewrite;
 }
 
-/// [batch, heads, length, width], or with the heads fused into the width: [batch, length, (heads width)].
+/// [batch, heads, length, width], or with the heads fused into the width: [batch, length, (heads
+/// width)].
 Dims arranged(const Sizes& sizes, int batch, std::vector<int> heads, int length, int width) {
     if (sizes.size() == 4)
         return {{batch}, std::move(heads), {length}, {width}};
@@ -61,13 +62,16 @@ public:
         if (k.size() == 3)
             m_maker.rewrite(localHeads("kv_num_heads", {m_h}));
         const double rows = m_maker.elements({(*q4)[0], (*q4)[1], (*q4)[2], m_length});
-        m_maker.flops(rows * (2.0 * static_cast<double>((*q4)[3]) + 2.0 * static_cast<double>((*v4)[3]) + 5.0));
+        m_maker.flops(rows * (2.0 * static_cast<double>((*q4)[3]) +
+                              2.0 * static_cast<double>((*v4)[3]) + 5.0));
         return m_maker.finish();
     }
 
 private:
     void makeFactors(const Sizes& q, const Sizes& k, const Sizes& v) {
-        const std::int64_t past = m_context.hasInput(4) && m_context.input(4).dims.size() == 4 ? m_context.input(4).dims[2] : 0;
+        const std::int64_t past = m_context.hasInput(4) && m_context.input(4).dims.size() == 4
+                                      ? m_context.input(4).dims[2]
+                                      : 0;
         m_maker.require(!__builtin_add_overflow(past, k[2], &m_length));
         const char* keys = "each row is normalised over all keys";
         m_b = m_maker.parallel("b", q[0]);
@@ -100,7 +104,8 @@ private:
     RuleMaker m_maker;
     const NodeContext& m_context;
     std::int64_t m_length = 0;  ///< Keys with those of the past.
-    int m_b = -1, m_h = -1, m_g = -1, m_s = -1, m_d = -1, m_t = -1, m_past = -1, m_total = -1, m_e = -1;
+    int m_b = -1, m_h = -1, m_g = -1, m_s = -1, m_d = -1, m_t = -1, m_past = -1, m_total = -1,
+        m_e = -1;
 };
 
 /// Heads that a fused x has: the attribute, else from the width that the cache rotates.
@@ -125,14 +130,16 @@ std::optional<Rule> buildRotary(const NodeContext& context) {
     maker.require(x == maker.out(0) && cache == maker.in(2) && !cache.empty());
     if (maker.failed() || !x4)
         return std::nullopt;
-    const int b = maker.parallel("b", (*x4)[0]), h = maker.parallel("h", (*x4)[1]), s = maker.parallel("s", (*x4)[2]);
+    const int b = maker.parallel("b", (*x4)[0]), h = maker.parallel("h", (*x4)[1]),
+              s = maker.parallel("s", (*x4)[2]);
     const int d = maker.whole("d", (*x4)[3], "its halves are rotated against each other");
     const int r = maker.whole("r", cache.back(), "its halves are rotated against each other");
     const Dims dims = arranged(x, b, {h}, s, d);
     const bool byIds = context.hasInput(3);
     maker.require(cache.size() == (byIds ? 2u : 3u));
-    const Dims rows = byIds ? Dims{{maker.whole("p", cache.front(), "its rows are looked up by position")}, {r}}
-                            : Dims{{b}, {s}, {r}};
+    const Dims rows =
+        byIds ? Dims{{maker.whole("p", cache.front(), "its rows are looked up by position")}, {r}}
+              : Dims{{b}, {s}, {r}};
     maker.input(0, dims);
     for (const std::size_t slot : {1, 2})
         maker.input(slot, maker.broadcast(cache, rows, 0));
@@ -148,9 +155,24 @@ std::optional<Rule> buildRotary(const NodeContext& context) {
 }  // namespace
 
 void registerAttention(Registry& registry) {
-    registry.add({"", "Attention", "attention", false, "proposal 0007 has no rule for Attention",
-                  [](const NodeContext& context) { return AttentionMaker(context).run(); }, {}, {}, true});
-    registry.add({"", "RotaryEmbedding", "attention", false, "proposal 0007 has no rule for RotaryEmbedding", buildRotary, {}, {}, true});
+    registry.add({"",
+                  "Attention",
+                  "attention",
+                  false,
+                  noRuleInProposal("Attention"),
+                  [](const NodeContext& context) { return AttentionMaker(context).run(); },
+                  {},
+                  {},
+                  true});
+    registry.add({"",
+                  "RotaryEmbedding",
+                  "attention",
+                  false,
+                  noRuleInProposal("RotaryEmbedding"),
+                  buildRotary,
+                  {},
+                  {},
+                  true});
 }
 
 }  // namespace shardwright

@@ -13,7 +13,8 @@ using Sizes = std::vector<std::int64_t>;
 /// A run of dimensions [begin, end) of one shape, taken apart from both ends.
 class Side {
 public:
-    Side(const Sizes& sizes, std::size_t begin, std::size_t end, std::vector<std::vector<int>>& dims)
+    Side(const Sizes& sizes, std::size_t begin, std::size_t end,
+         std::vector<std::vector<int>>& dims)
         : m_dims(dims), m_rest(sizes), m_back(sizes.size()), m_first(begin), m_last(end) {
         skip();
     }

@@ -36,7 +36,8 @@ Product multiply(RuleMaker& maker, const Sizes& a, const Sizes& b, const std::st
                 size = (*sizes)[i];
     const Dims batchDims = maker.parallelDims(batch, "b");
     p.m = row ? -1 : maker.parallel("m", a[a.size() - 2]);
-    p.k = kWhole.empty() ? maker.reduction("k", inner, ReduceKind::Sum) : maker.whole("k", inner, kWhole);
+    p.k = kWhole.empty() ? maker.reduction("k", inner, ReduceKind::Sum)
+                         : maker.whole("k", inner, kWhole);
     p.n = column ? -1 : maker.parallel("n", b.back());
     p.a = maker.broadcast(batchA, batchDims);
     p.b = maker.broadcast(batchB, batchDims);
@@ -52,7 +53,8 @@ Product multiply(RuleMaker& maker, const Sizes& a, const Sizes& b, const std::st
     if (!column)
         p.y.push_back({p.n});
     double flops = 2.0 * static_cast<double>(inner) * maker.elements(batch);
-    flops *= static_cast<double>(row ? 1 : a[a.size() - 2]) * static_cast<double>(column ? 1 : b.back());
+    flops *=
+        static_cast<double>(row ? 1 : a[a.size() - 2]) * static_cast<double>(column ? 1 : b.back());
     maker.flops(flops);
     return p;
 }
@@ -70,7 +72,8 @@ std::optional<Rule> buildMatMul(const NodeContext& context) {
     return maker.finish();
 }
 
-/// A scale or zero point of a matrix: one number; one a row or column (`line`); or of the matrix's rank.
+/// A scale or zero point of a matrix: one number; one a row or column (`line`); or of the matrix's
+/// rank.
 void setQuantization(RuleMaker& maker, std::size_t slot, const Dims& matrix, int line) {
     const NodeContext& context = maker.context();
     if (!context.hasInput(slot))
@@ -97,7 +100,8 @@ std::optional<Rule> buildMatMulInteger(const NodeContext& context) {
 /// The result is rounded to the output's scale, so that k cannot be summed in parts.
 std::optional<Rule> buildQLinearMatMul(const NodeContext& context) {
     RuleMaker maker(context);
-    const Product p = multiply(maker, maker.in(0), maker.in(3), "the sum is rounded to the scale of the output");
+    const Product p =
+        multiply(maker, maker.in(0), maker.in(3), "the sum is rounded to the scale of the output");
     setProduct(maker, p, 0, 3);
     for (const std::size_t slot : {1, 2})
         setQuantization(maker, slot, p.a, p.m);
@@ -116,8 +120,10 @@ std::optional<Rule> buildGemm(const NodeContext& context) {
     maker.require(a.size() == 2 && b.size() == 2 && y.size() == 2);
     if (maker.failed())
         return std::nullopt;
-    const bool transA = context.attribute("transA", 0) != 0, transB = context.attribute("transB", 0) != 0;
-    const int m = maker.parallel("m", a[transA ? 1 : 0]), n = maker.parallel("n", b[transB ? 0 : 1]);
+    const bool transA = context.attribute("transA", 0) != 0,
+               transB = context.attribute("transB", 0) != 0;
+    const int m = maker.parallel("m", a[transA ? 1 : 0]),
+              n = maker.parallel("n", b[transB ? 0 : 1]);
     const int k = maker.reduction("k", a[transA ? 0 : 1], ReduceKind::Sum);
     maker.require(a[transA ? 0 : 1] == b[transB ? 1 : 0]);
     maker.input(0, transA ? Dims{{k}, {m}} : Dims{{m}, {k}});

@@ -96,7 +96,8 @@ public:
             m_maker.input(slot, dimsOf(m_equation.inputs[slot], m_maker.in(slot)));
         const Dims y = dimsOf(m_equation.output, m_maker.out(0));
         m_maker.output(0, y);
-        m_maker.flops(m_points * static_cast<double>(std::max<std::size_t>(m_equation.inputs.size(), 1)));
+        m_maker.flops(m_points *
+                      static_cast<double>(std::max<std::size_t>(m_equation.inputs.size(), 1)));
         return m_maker.finish();
     }
 
@@ -136,15 +137,17 @@ private:
         const bool keepsEllipsis = m_equation.output.find(kEllipsis) != Term::npos;
         for (std::size_t i = 0; i < m_ellipsis.size(); ++i) {
             const std::string name = "e" + std::to_string(i);
-            m_ellipsisDims.push_back({keepsEllipsis ? m_maker.parallel(name, m_ellipsis[i])
-                                                    : m_maker.reduction(name, m_ellipsis[i], ReduceKind::Sum)});
+            m_ellipsisDims.push_back(
+                {keepsEllipsis ? m_maker.parallel(name, m_ellipsis[i])
+                               : m_maker.reduction(name, m_ellipsis[i], ReduceKind::Sum)});
             m_points *= static_cast<double>(m_ellipsis[i]);
         }
         for (const auto& [label, size] : m_sizes) {
             const std::string name(1, label);
             m_points *= static_cast<double>(size);
             if (m_diagonal[label]) {
-                m_factors[label] = m_maker.whole(name, size, "the equation takes a diagonal along it");
+                m_factors[label] =
+                    m_maker.whole(name, size, "the equation takes a diagonal along it");
                 m_maker.notStrict("proposal 0007 has no rule for an Einsum that takes a diagonal");
             } else {
                 m_factors[label] = m_equation.output.find(label) != Term::npos
@@ -163,7 +166,8 @@ private:
             return target;
         for (const char c : term) {
             if (c == kEllipsis) {
-                target.insert(target.end(), m_ellipsisDims.end() - static_cast<std::ptrdiff_t>(extra),
+                target.insert(target.end(),
+                              m_ellipsisDims.end() - static_cast<std::ptrdiff_t>(extra),
                               m_ellipsisDims.end());
                 continue;
             }
@@ -174,7 +178,8 @@ private:
             }
             // A tensor has a factor once: the further ones of a diagonal are factors of their own.
             const bool again = seen.find(c) != std::string::npos;
-            target.push_back({again ? m_maker.whole(std::string(1, c), m_sizes[c], "the equation takes a diagonal along it")
+            target.push_back({again ? m_maker.whole(std::string(1, c), m_sizes[c],
+                                                    "the equation takes a diagonal along it")
                                     : factor->second});
             seen += c;
         }

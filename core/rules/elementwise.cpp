@@ -84,9 +84,10 @@ std::optional<Rule> buildDropout(const NodeContext& context) {
     RuleMaker maker(context);
     const Sizes& x = maker.in(0);
     maker.require(x == maker.out(0));
-    const Dims target = trains(context)
-                            ? maker.wholeDims(x, "d", "the random mask of training must be drawn in one piece")
-                            : maker.parallelDims(x);
+    const Dims target =
+        trains(context)
+            ? maker.wholeDims(x, "d", "the random mask of training must be drawn in one piece")
+            : maker.parallelDims(x);
     maker.input(0, target);
     for (std::size_t slot = 1; slot < context.node.inputs.size(); ++slot)
         maker.input(slot, maker.broadcast(context.input(slot).dims, {}, 0));
@@ -106,14 +107,20 @@ std::optional<Rule> buildBiasUnary(const NodeContext& context) {
 }
 
 constexpr const char* kUnary[] = {
-    "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BitCast", "BitwiseNot", "Cast", "Ceil", "Celu", "Clip",
-    "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish", "Identity", "IsInf", "IsNaN",
-    "LeakyRelu", "Log", "Mish", "Neg", "Not", "Reciprocal", "Relu", "Round", "ScaledTanh", "Selu", "Shrink", "Sigmoid",
-    "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh", "ThresholdedRelu"};
+    "Abs",       "Acos",       "Acosh",      "Asin",  "Asinh",          "Atan",       "Atanh",
+    "BitCast",   "BitwiseNot", "Cast",       "Ceil",  "Celu",           "Clip",       "Cos",
+    "Cosh",      "Elu",        "Erf",        "Exp",   "Floor",          "Gelu",       "HardSigmoid",
+    "HardSwish", "Identity",   "IsInf",      "IsNaN", "LeakyRelu",      "Log",        "Mish",
+    "Neg",       "Not",        "Reciprocal", "Relu",  "Round",          "ScaledTanh", "Selu",
+    "Shrink",    "Sigmoid",    "Sign",       "Sin",   "Sinh",           "Softplus",   "Softsign",
+    "Sqrt",      "Swish",      "Tan",        "Tanh",  "ThresholdedRelu"};
 
 constexpr const char* kBroadcast[] = {
-    "Add", "And", "BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Div", "Equal", "Greater", "GreaterOrEqual",
-    "Less", "LessOrEqual", "Max", "Mean", "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Sum", "Where", "Xor"};
+    "Add",        "And",         "BitShift", "BitwiseAnd", "BitwiseOr",
+    "BitwiseXor", "Div",         "Equal",    "Greater",    "GreaterOrEqual",
+    "Less",       "LessOrEqual", "Max",      "Mean",       "Min",
+    "Mod",        "Mul",         "Or",       "Pow",        "Sub",
+    "Sum",        "Where",       "Xor"};
 
 }  // namespace
 
@@ -125,11 +132,12 @@ void registerElementwise(Registry& registry) {
     registry.add({"", "PRelu", "broadcast", true, {}, buildPRelu, {}, {}, true});
     registry.add({"", "CastLike", "unary", true, {}, buildCastLike, {}, {1}, true});
     registry.add({"", "Dropout", "unary", true, {}, buildDropout, {2}, {}, true});
-    const std::string foreign = "proposal 0007 covers operators of ai.onnx only";
+    const std::string foreign = foreignToProposal();
     for (const char* op : {"Gelu", "QuickGelu"})
         registry.add({"com.microsoft", op, "unary", false, foreign, buildUnary, {}, {}, true});
     for (const char* op : {"FastGelu", "BiasGelu"})
-        registry.add({"com.microsoft", op, "broadcast", false, foreign, buildBiasUnary, {}, {}, true});
+        registry.add(
+            {"com.microsoft", op, "broadcast", false, foreign, buildBiasUnary, {}, {}, true});
 }
 
 }  // namespace shardwright

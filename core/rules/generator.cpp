@@ -45,25 +45,31 @@ std::optional<Rule> buildLike(const NodeContext& context) {
     return maker.finish();
 }
 
-std::string noRule(const char* op) {
-    return std::string("proposal 0007 has no rule for ") + op;
-}
-
 }  // namespace
 
 void registerGenerator(Registry& registry) {
     for (const char* op : {"Shape", "Size"})
-        registry.add({"", op, "generator", false, noRule(op), buildShape, {}, {0}, true});
-    for (const char* op : {"Constant", "ConstantOfShape", "Range", "RandomNormal", "RandomUniform"}) {
+        registry.add({"", op, "generator", false, noRuleInProposal(op), buildShape, {}, {0}, true});
+    for (const char* op :
+         {"Constant", "ConstantOfShape", "Range", "RandomNormal", "RandomUniform"}) {
         const bool random = op[0] == 'R' && op[1] == 'a' && op[2] == 'n' && op[3] == 'd';
-        const std::string reason = random ? "random numbers must be drawn in one piece" : "it is made whole";
-        // A constant without inputs causes no layout, so that strict backends have nothing to refuse.
+        const std::string reason =
+            random ? "random numbers must be drawn in one piece" : "it is made whole";
+        // A constant without inputs causes no layout, so that strict backends have nothing to
+        // refuse.
         const bool strict = std::string_view(op).starts_with("Constant");
-        registry.add({"", op, "generator", strict, strict ? "" : noRule(op),
-                      [reason](const NodeContext& context) { return buildWhole(context, reason); }, {}, {}, false});
+        registry.add({"",
+                      op,
+                      "generator",
+                      strict,
+                      strict ? "" : noRuleInProposal(op),
+                      [reason](const NodeContext& context) { return buildWhole(context, reason); },
+                      {},
+                      {},
+                      false});
     }
     for (const char* op : {"RandomNormalLike", "RandomUniformLike", "EyeLike"})
-        registry.add({"", op, "generator", false, noRule(op), buildLike, {}, {}, false});
+        registry.add({"", op, "generator", false, noRuleInProposal(op), buildLike, {}, {}, false});
 }
 
 }  // namespace shardwright

@@ -8,13 +8,14 @@ namespace shardwright {
 
 namespace {
 
-/// The dimension that indices point into. Split, every device looks up what it has and gives zeros for the rest, and
-/// the sum of these is exact: each index lies on one device.
+/// The dimension that indices point into. Split, every device looks up what it has and gives zeros
+/// for the rest, and the sum of these is exact: each index lies on one device.
 int lookedUp(RuleMaker& maker, const std::string& name, std::int64_t size, int column = -1) {
     const std::int32_t type = maker.context().input(0).elementType;
     if (type == onnx::TensorProto::STRING)
         return maker.whole(name, size, "strings cannot be summed");
-    const int factor = maker.reduction(name, size, type == onnx::TensorProto::BOOL ? ReduceKind::Or : ReduceKind::Sum);
+    const int factor = maker.reduction(
+        name, size, type == onnx::TensorProto::BOOL ? ReduceKind::Or : ReduceKind::Sum);
     Rewrite rewrite{Rewrite::Kind::MaskedLookup};
     rewrite.slot = 1;
     rewrite.factor = factor;
@@ -37,7 +38,8 @@ std::optional<Rule> buildGather(const NodeContext& context) {
             in.push_back({lookedUp(maker, "v", data[d])});
             out.insert(out.end(), positions.begin(), positions.end());
         } else {
-            const std::string name = d < axis ? "p" + std::to_string(d) : "q" + std::to_string(d - axis - 1);
+            const std::string name =
+                d < axis ? "p" + std::to_string(d) : "q" + std::to_string(d - axis - 1);
             in.push_back({maker.parallel(name, data[d])});
             out.push_back(in.back());
         }
@@ -86,12 +88,14 @@ std::optional<Rule> buildGatherNd(const NodeContext& context) {
     RuleMaker maker(context);
     const Sizes &data = maker.in(0), &indices = maker.in(1);
     const std::int64_t batch = context.attribute("batch_dims", 0);
-    const auto rank = static_cast<std::int64_t>(data.size()), positions = static_cast<std::int64_t>(indices.size()) - 1;
+    const auto rank = static_cast<std::int64_t>(data.size()),
+               positions = static_cast<std::int64_t>(indices.size()) - 1;
     maker.require(batch >= 0 && batch <= positions && batch < rank);
     maker.require(!indices.empty() && indices.back() >= 1 && indices.back() <= rank - batch);
     if (maker.failed())
         return std::nullopt;
-    const auto first = static_cast<std::size_t>(batch), tuple = static_cast<std::size_t>(indices.back());
+    const auto first = static_cast<std::size_t>(batch),
+               tuple = static_cast<std::size_t>(indices.back());
     Dims in, at, out;
     for (std::size_t d = 0; d < first; ++d) {
         maker.require(data[d] == indices[d]);
@@ -103,7 +107,8 @@ std::optional<Rule> buildGatherNd(const NodeContext& context) {
     out = at;
     at.push_back({maker.whole("t", indices.back(), "each index is a tuple")});
     for (std::size_t j = 0; j < tuple; ++j)
-        in.push_back({lookedUp(maker, "v" + std::to_string(j), data[first + j], static_cast<int>(j))});
+        in.push_back(
+            {lookedUp(maker, "v" + std::to_string(j), data[first + j], static_cast<int>(j))});
     for (std::size_t d = first + tuple; d < data.size(); ++d) {
         in.push_back({maker.parallel("q" + std::to_string(d - first - tuple), data[d])});
         out.push_back(in.back());
@@ -119,7 +124,7 @@ std::optional<Rule> buildGatherNd(const NodeContext& context) {
 
 void registerIndexed(Registry& registry) {
     const auto add = [&](const char* op, std::optional<Rule> (*build)(const NodeContext&)) {
-        registry.add({"", op, "indexed", false, std::string("proposal 0007 has no rule for ") + op, build, {}, {}, true});
+        registry.add({"", op, "indexed", false, noRuleInProposal(op), build, {}, {}, true});
     };
     add("Gather", buildGather);
     add("GatherElements", buildGatherElements);

@@ -44,7 +44,8 @@ std::optional<Rule> buildDepthSpace(const NodeContext& context, bool toSpace) {
     const int h = maker.parallel("h", deep[2]), w = maker.parallel("w", deep[3]);
     const int u = maker.whole("u", block, reason), v = maker.whole("v", block, reason);
     const bool channelsFirst = toSpace && context.attribute("mode", "DCR") == "CRD";
-    const Dims deepDims{{n}, channelsFirst ? std::vector<int>{c, u, v} : std::vector<int>{u, v, c}, {h}, {w}};
+    const Dims deepDims{
+        {n}, channelsFirst ? std::vector<int>{c, u, v} : std::vector<int>{u, v, c}, {h}, {w}};
     const Dims wideDims{{n}, {c}, {h, u}, {w, v}};
     maker.input(0, toSpace ? deepDims : wideDims);
     maker.output(0, toSpace ? wideDims : deepDims);
@@ -55,11 +56,33 @@ std::optional<Rule> buildDepthSpace(const NodeContext& context, bool toSpace) {
 }  // namespace
 
 void registerLayout(Registry& registry) {
-    registry.add({"", "Transpose", "layout", false, "proposal 0007 has no rule for Transpose", buildTranspose, {}, {}, true});
-    registry.add({"", "DepthToSpace", "layout", false, "proposal 0007 has no rule for DepthToSpace",
-                  [](const NodeContext& context) { return buildDepthSpace(context, true); }, {}, {}, true});
-    registry.add({"", "SpaceToDepth", "layout", false, "proposal 0007 has no rule for SpaceToDepth",
-                  [](const NodeContext& context) { return buildDepthSpace(context, false); }, {}, {}, true});
+    registry.add({"",
+                  "Transpose",
+                  "layout",
+                  false,
+                  noRuleInProposal("Transpose"),
+                  buildTranspose,
+                  {},
+                  {},
+                  true});
+    registry.add({"",
+                  "DepthToSpace",
+                  "layout",
+                  false,
+                  noRuleInProposal("DepthToSpace"),
+                  [](const NodeContext& context) { return buildDepthSpace(context, true); },
+                  {},
+                  {},
+                  true});
+    registry.add({"",
+                  "SpaceToDepth",
+                  "layout",
+                  false,
+                  noRuleInProposal("SpaceToDepth"),
+                  [](const NodeContext& context) { return buildDepthSpace(context, false); },
+                  {},
+                  {},
+                  true});
 }
 
 }  // namespace shardwright

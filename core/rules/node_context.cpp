@@ -7,7 +7,8 @@ namespace shardwright {
 
 namespace {
 
-const TensorInfo& infoOf(const ShapeTable& shapes, const std::vector<ValueId>& slots, std::size_t slot) {
+const TensorInfo& infoOf(const ShapeTable& shapes, const std::vector<ValueId>& slots,
+                         std::size_t slot) {
     static const TensorInfo kNothing;
     return slot < slots.size() && slots[slot] ? shapes.of(slots[slot]) : kNothing;
 }
@@ -20,8 +21,10 @@ const onnx::AttributeProto* find(const NodeInfo& node, const char* name) {
 }
 
 /// Files of IR version 1 and 2 may leave the type of an attribute out.
-bool isOf(const onnx::AttributeProto& attribute, onnx::AttributeProto::AttributeType type, bool hasField) {
-    return attribute.type() == type || (attribute.type() == onnx::AttributeProto::UNDEFINED && hasField);
+bool isOf(const onnx::AttributeProto& attribute, onnx::AttributeProto::AttributeType type,
+          bool hasField) {
+    return attribute.type() == type ||
+           (attribute.type() == onnx::AttributeProto::UNDEFINED && hasField);
 }
 
 }  // namespace
@@ -60,7 +63,9 @@ std::optional<std::vector<std::int64_t>> NodeContext::constantInts(std::size_t s
 
 std::int64_t NodeContext::attribute(const char* name, std::int64_t otherwise) const {
     const auto* attribute = find(node, name);
-    return attribute && isOf(*attribute, onnx::AttributeProto::INT, attribute->has_i()) ? attribute->i() : otherwise;
+    return attribute && isOf(*attribute, onnx::AttributeProto::INT, attribute->has_i())
+               ? attribute->i()
+               : otherwise;
 }
 
 double NodeContext::attribute(const char* name, double otherwise) const {
@@ -72,12 +77,15 @@ double NodeContext::attribute(const char* name, double otherwise) const {
 
 std::string NodeContext::attribute(const char* name, const char* otherwise) const {
     const auto* attribute = find(node, name);
-    return attribute && isOf(*attribute, onnx::AttributeProto::STRING, attribute->has_s()) ? attribute->s() : otherwise;
+    return attribute && isOf(*attribute, onnx::AttributeProto::STRING, attribute->has_s())
+               ? attribute->s()
+               : otherwise;
 }
 
 std::vector<std::int64_t> NodeContext::attributeInts(const char* name) const {
     const auto* attribute = find(node, name);
-    if (attribute == nullptr || !isOf(*attribute, onnx::AttributeProto::INTS, attribute->ints_size() > 0))
+    if (attribute == nullptr ||
+        !isOf(*attribute, onnx::AttributeProto::INTS, attribute->ints_size() > 0))
         return {};
     return {attribute->ints().begin(), attribute->ints().end()};
 }

@@ -46,7 +46,8 @@ std::optional<Rule> buildLayerNorm(const NodeContext& context) {
     return maker.finish();
 }
 
-/// com.microsoft SkipLayerNormalization and its simplified form: x, skip, then vectors; output 3 is their sum.
+/// com.microsoft SkipLayerNormalization and its simplified form: x, skip, then vectors; output 3 is
+/// their sum.
 std::optional<Rule> buildSkipNorm(const NodeContext& context) {
     RuleMaker maker(context);
     const Sizes& x = maker.in(0);
@@ -70,7 +71,8 @@ std::optional<Rule> buildSkipNorm(const NodeContext& context) {
 }
 
 /// n, c, then the rest; whole where the statistics are taken.
-Dims channelDims(RuleMaker& maker, const Sizes& x, bool wholeBatch, bool wholeChannel, bool wholeRest) {
+Dims channelDims(RuleMaker& maker, const Sizes& x, bool wholeBatch, bool wholeChannel,
+                 bool wholeRest) {
     Dims dims;
     for (std::size_t d = 0; d < x.size(); ++d) {
         const std::string name = d == 0 ? "n" : d == 1 ? "c" : "s" + std::to_string(d - 2);
@@ -131,7 +133,8 @@ std::optional<Rule> buildInstanceNorm(const NodeContext& context, bool grouped) 
 }
 
 /// Normalised over the dimensions that `whole` names.
-std::optional<Rule> buildNormalisedAxes(const NodeContext& context, const std::function<Sizes(std::size_t)>& whole) {
+std::optional<Rule> buildNormalisedAxes(const NodeContext& context,
+                                        const std::function<Sizes(std::size_t)>& whole) {
     RuleMaker maker(context);
     const Sizes& x = maker.in(0);
     maker.require(x == maker.out(0));
@@ -140,7 +143,8 @@ std::optional<Rule> buildNormalisedAxes(const NodeContext& context, const std::f
     for (std::size_t d = 0; d < x.size(); ++d) {
         const bool isWhole = std::find(axes.begin(), axes.end(), d) != axes.end();
         const std::string name = "d" + std::to_string(d);
-        dims.push_back({isWhole ? maker.whole(name, x[d], kNormalised) : maker.parallel(name, x[d])});
+        dims.push_back(
+            {isWhole ? maker.whole(name, x[d], kNormalised) : maker.parallel(name, x[d])});
     }
     maker.input(0, dims);
     maker.output(0, dims);
@@ -149,45 +153,102 @@ std::optional<Rule> buildNormalisedAxes(const NodeContext& context, const std::f
 }
 
 std::optional<Rule> buildLpNorm(const NodeContext& context) {
-    return buildNormalisedAxes(context, [&](std::size_t) { return Sizes{context.attribute("axis", -1)}; });
+    return buildNormalisedAxes(context,
+                               [&](std::size_t) { return Sizes{context.attribute("axis", -1)}; });
 }
 
 std::optional<Rule> buildMeanVariance(const NodeContext& context) {
     const Sizes axes = context.attributeInts("axes");
-    return buildNormalisedAxes(context, [&](std::size_t) { return axes.empty() ? Sizes{0, 2, 3} : axes; });
+    return buildNormalisedAxes(context, [&](std::size_t) {
+        return axes.empty() ? Sizes{0, 2, 3} : axes;
+    });
 }
 
 std::optional<Rule> buildLrn(const NodeContext& context) {
     return buildNormalisedAxes(context, [](std::size_t) { return Sizes{1}; });
 }
 
-std::string noRule(const char* op) {
-    return std::string("proposal 0007 has no rule for ") + op;
-}
-
-std::string unsupported(const char* op) {
-    return std::string("proposal 0007 lists ") + op + " as unsupported";
-}
-
 }  // namespace
 
 void registerNormalization(Registry& registry) {
     const std::string family = "normalization";
-    const std::string foreign = "proposal 0007 covers operators of ai.onnx only";
-    registry.add({"", "LayerNormalization", family, false, unsupported("LayerNormalization"), buildLayerNorm, {}, {}, true});
-    registry.add({"", "RMSNormalization", family, false, noRule("RMSNormalization"), buildLayerNorm, {}, {}, true});
+    const std::string foreign = foreignToProposal();
+    registry.add({"",
+                  "LayerNormalization",
+                  family,
+                  false,
+                  unsupportedInProposal("LayerNormalization"),
+                  buildLayerNorm,
+                  {},
+                  {},
+                  true});
+    registry.add({"",
+                  "RMSNormalization",
+                  family,
+                  false,
+                  noRuleInProposal("RMSNormalization"),
+                  buildLayerNorm,
+                  {},
+                  {},
+                  true});
     for (const char* domain : {"", "com.microsoft"})
-        registry.add({domain, "SimplifiedLayerNormalization", family, false, foreign, buildLayerNorm, {}, {}, true});
+        registry.add({domain,
+                      "SimplifiedLayerNormalization",
+                      family,
+                      false,
+                      foreign,
+                      buildLayerNorm,
+                      {},
+                      {},
+                      true});
     for (const char* op : {"SkipLayerNormalization", "SkipSimplifiedLayerNormalization"})
         registry.add({"com.microsoft", op, family, false, foreign, buildSkipNorm, {}, {}, true});
-    registry.add({"", "BatchNormalization", family, false, noRule("BatchNormalization"), buildBatchNorm, {}, {}, true});
-    registry.add({"", "InstanceNormalization", family, false, unsupported("InstanceNormalization"),
-                  [](const NodeContext& context) { return buildInstanceNorm(context, false); }, {}, {}, true});
-    registry.add({"", "GroupNormalization", family, false, noRule("GroupNormalization"),
-                  [](const NodeContext& context) { return buildInstanceNorm(context, true); }, {}, {}, true});
-    registry.add({"", "LpNormalization", family, false, unsupported("LpNormalization"), buildLpNorm, {}, {}, true});
-    registry.add({"", "MeanVarianceNormalization", family, false, noRule("MeanVarianceNormalization"), buildMeanVariance, {}, {}, true});
-    registry.add({"", "LRN", family, false, noRule("LRN"), buildLrn, {}, {}, true});
+    registry.add({"",
+                  "BatchNormalization",
+                  family,
+                  false,
+                  noRuleInProposal("BatchNormalization"),
+                  buildBatchNorm,
+                  {},
+                  {},
+                  true});
+    registry.add({"",
+                  "InstanceNormalization",
+                  family,
+                  false,
+                  unsupportedInProposal("InstanceNormalization"),
+                  [](const NodeContext& context) { return buildInstanceNorm(context, false); },
+                  {},
+                  {},
+                  true});
+    registry.add({"",
+                  "GroupNormalization",
+                  family,
+                  false,
+                  noRuleInProposal("GroupNormalization"),
+                  [](const NodeContext& context) { return buildInstanceNorm(context, true); },
+                  {},
+                  {},
+                  true});
+    registry.add({"",
+                  "LpNormalization",
+                  family,
+                  false,
+                  unsupportedInProposal("LpNormalization"),
+                  buildLpNorm,
+                  {},
+                  {},
+                  true});
+    registry.add({"",
+                  "MeanVarianceNormalization",
+                  family,
+                  false,
+                  noRuleInProposal("MeanVarianceNormalization"),
+                  buildMeanVariance,
+                  {},
+                  {},
+                  true});
+    registry.add({"", "LRN", family, false, noRuleInProposal("LRN"), buildLrn, {}, {}, true});
 }
 
 }  // namespace shardwright

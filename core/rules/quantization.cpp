@@ -6,7 +6,8 @@ namespace shardwright {
 
 namespace {
 
-/// Scale and zero point: one number; one an index of `axis`; or (opset 21) one a block of `block_size` along it.
+/// Scale and zero point: one number; one an index of `axis`; or (opset 21) one a block of
+/// `block_size` along it.
 class LinearMaker {
 public:
     explicit LinearMaker(const NodeContext& context) : m_maker(context), m_context(context) {}
@@ -21,7 +22,8 @@ public:
             return std::nullopt;
         m_dims = m_maker.parallelDims(x);
         m_scaleDims = m_dims;
-        if (const std::int64_t block = m_context.attribute("block_size", 0); block > 0 && !m_perTensor)
+        if (const std::int64_t block = m_context.attribute("block_size", 0);
+            block > 0 && !m_perTensor)
             cutIntoBlocks(x[m_axis], block);
         m_maker.input(0, m_dims);
         for (const std::size_t slot : {1, 2})
@@ -83,10 +85,24 @@ std::optional<Rule> buildDynamic(const NodeContext& context) {
 /// DequantizeLinear [2,3], [3], axis 1      d0 d1, d1 -> d0 d1
 void registerQuantization(Registry& registry) {
     for (const char* op : {"QuantizeLinear", "DequantizeLinear"})
-        registry.add({"", op, "quantization", false, std::string("proposal 0007 has no rule for ") + op,
-                      [](const NodeContext& context) { return LinearMaker(context).run(); }, {}, {}, true});
-    registry.add({"", "DynamicQuantizeLinear", "quantization", false,
-                  "proposal 0007 has no rule for DynamicQuantizeLinear", buildDynamic, {}, {}, true});
+        registry.add({"",
+                      op,
+                      "quantization",
+                      false,
+                      noRuleInProposal(op),
+                      [](const NodeContext& context) { return LinearMaker(context).run(); },
+                      {},
+                      {},
+                      true});
+    registry.add({"",
+                  "DynamicQuantizeLinear",
+                  "quantization",
+                  false,
+                  noRuleInProposal("DynamicQuantizeLinear"),
+                  buildDynamic,
+                  {},
+                  {},
+                  true});
 }
 
 }  // namespace shardwright

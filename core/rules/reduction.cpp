@@ -11,10 +11,10 @@ namespace {
 /// How a reduction is split: the local operator, what joins the partial results, what comes after.
 struct Reduction {
     const char* op;
-    ReduceKind join;          ///< None: cannot be split.
-    const char* local;        ///< Operator that runs instead where an axis is split; null: itself.
-    const char* tail;         ///< Unary operator after the join; null: none.
-    bool mean;                ///< Divided by the global number of elements.
+    ReduceKind join;    ///< None: cannot be split.
+    const char* local;  ///< Operator that runs instead where an axis is split; null: itself.
+    const char* tail;   ///< Unary operator after the join; null: none.
+    bool mean;          ///< Divided by the global number of elements.
 };
 
 constexpr Reduction kReductions[] = {
@@ -32,11 +32,11 @@ constexpr Reduction kReductions[] = {
 
 bool isFloating(std::int32_t type) {
     switch (type) {
-    case onnx::TensorProto::FLOAT:
-    case onnx::TensorProto::FLOAT16:
-    case onnx::TensorProto::BFLOAT16:
-    case onnx::TensorProto::DOUBLE: return true;
-    default: return false;
+        case onnx::TensorProto::FLOAT:
+        case onnx::TensorProto::FLOAT16:
+        case onnx::TensorProto::BFLOAT16:
+        case onnx::TensorProto::DOUBLE: return true;
+        default: return false;
     }
 }
 
@@ -92,7 +92,8 @@ void addRewrites(RuleMaker& maker, const Reduction& reduction, double count) {
     if (reduction.local != nullptr) {
         Rewrite rewrite{Rewrite::Kind::ReplaceOperator};
         rewrite.name = reduction.local;
-        rewrite.axesToInput = opset < axesInputSince(reduction.op) && opset >= axesInputSince(reduction.local);
+        rewrite.axesToInput =
+            opset < axesInputSince(reduction.op) && opset >= axesInputSince(reduction.local);
         maker.rewrite(std::move(rewrite));
     }
     if (reduction.mean && count > 0) {
@@ -149,9 +150,17 @@ std::optional<Rule> buildReduction(const NodeContext& context, const Reduction& 
 
 void registerReduction(Registry& registry) {
     for (const Reduction& reduction : kReductions)
-        registry.add({"", reduction.op, "reduction", true, {},
-                      [&reduction](const NodeContext& context) { return buildReduction(context, reduction); },
-                      {1}, {}, true});
+        registry.add({"",
+                      reduction.op,
+                      "reduction",
+                      true,
+                      {},
+                      [&reduction](const NodeContext& context) {
+                          return buildReduction(context, reduction);
+                      },
+                      {1},
+                      {},
+                      true});
 }
 
 }  // namespace shardwright

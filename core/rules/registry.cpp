@@ -36,16 +36,18 @@ std::string unknownShape(const NodeContext& context, ValueId id) {
 }
 
 bool isShapeOnly(const OperatorEntry& entry, std::size_t slot) {
-    return std::find(entry.shapeOnlySlots.begin(), entry.shapeOnlySlots.end(), static_cast<int>(slot)) !=
-           entry.shapeOnlySlots.end();
+    return std::find(entry.shapeOnlySlots.begin(), entry.shapeOnlySlots.end(),
+                     static_cast<int>(slot)) != entry.shapeOnlySlots.end();
 }
 
-void addWhole(const NodeContext& context, const std::vector<ValueId>& slots, const std::string& prefix,
-              const std::string& reason, std::vector<TensorMap>& maps, std::vector<Factor>& factors) {
+void addWhole(const NodeContext& context, const std::vector<ValueId>& slots,
+              const std::string& prefix, const std::string& reason, std::vector<TensorMap>& maps,
+              std::vector<Factor>& factors) {
     for (const ValueId id : slots) {
         TensorMap map;
         if (id)
-            map = wholeMap(context.shapes.of(id), prefix + std::to_string(maps.size()) + "d", reason, factors);
+            map = wholeMap(context.shapes.of(id), prefix + std::to_string(maps.size()) + "d",
+                           reason, factors);
         else
             map.present = false;
         maps.push_back(std::move(map));
@@ -57,10 +59,11 @@ void addWhole(const NodeContext& context, const std::vector<ValueId>& slots, con
 const Registry& Registry::standard() {
     static const Registry kRegistry = [] {
         Registry registry;
-        for (auto* family : {registerElementwise, registerContraction, registerReduction, registerQuantization,
-                             registerView, registerLayout, registerWindow, registerSlice, registerWholeAxis,
-                             registerNormalization, registerIndexed, registerScatter, registerGenerator,
-                             registerAttention})
+        for (auto* family :
+             {registerElementwise, registerContraction, registerReduction, registerQuantization,
+              registerView, registerLayout, registerWindow, registerSlice, registerWholeAxis,
+              registerNormalization, registerIndexed, registerScatter, registerGenerator,
+              registerAttention})
             family(registry);
         return registry;
     }();
@@ -76,10 +79,25 @@ void Registry::add(OperatorEntry entry) {
 
 const OperatorEntry* Registry::find(std::string_view domain, std::string_view op) const {
     const auto key = std::make_pair(domain, op);
-    const auto of = [](const OperatorEntry& e) { return std::make_pair(std::string_view(e.domain), std::string_view(e.op)); };
-    const auto at = std::lower_bound(m_entries.begin(), m_entries.end(), key,
-                                     [&](const OperatorEntry& e, const auto& k) { return of(e) < k; });
+    const auto of = [](const OperatorEntry& e) {
+        return std::make_pair(std::string_view(e.domain), std::string_view(e.op));
+    };
+    const auto at =
+        std::lower_bound(m_entries.begin(), m_entries.end(), key,
+                         [&](const OperatorEntry& e, const auto& k) { return of(e) < k; });
     return at != m_entries.end() && of(*at) == key ? &*at : nullptr;
+}
+
+std::string noRuleInProposal(std::string_view op) {
+    return "proposal 0007 has no rule for " + std::string(op);
+}
+
+std::string unsupportedInProposal(std::string_view op) {
+    return "proposal 0007 lists " + std::string(op) + " as unsupported";
+}
+
+std::string foreignToProposal() {
+    return "proposal 0007 covers operators of ai.onnx only";
 }
 
 Rule fallbackRule(const NodeContext& context, std::string reason) {
@@ -92,7 +110,8 @@ Rule fallbackRule(const NodeContext& context, std::string reason) {
     addWhole(context, context.node.inputs, "i", reason, rule.inputs, rule.factors);
     addWhole(context, context.node.captures, "i", reason, rule.inputs, rule.factors);
     addWhole(context, context.node.outputs, "o", reason, rule.outputs, rule.factors);
-    rule.flopsPerPoint = 0;  // Nobody knows, and the product of unrelated factors would say something absurd.
+    rule.flopsPerPoint =
+        0;  // Nobody knows, and the product of unrelated factors would say something absurd.
     return rule;
 }
 
@@ -108,7 +127,8 @@ std::string obstacle(const NodeContext& context, const OperatorEntry* entry) {
             return "attribute `" + attribute.name() + "` is given by the caller of the function";
     for (std::size_t slot = 0; slot < context.node.inputs.size(); ++slot)
         if (!isShapeOnly(*entry, slot))
-            if (std::string problem = unknownShape(context, context.node.inputs[slot]); !problem.empty())
+            if (std::string problem = unknownShape(context, context.node.inputs[slot]);
+                !problem.empty())
                 return problem;
     for (const ValueId id : context.node.outputs)
         if (std::string problem = unknownShape(context, id); !problem.empty())
@@ -117,12 +137,14 @@ std::string obstacle(const NodeContext& context, const OperatorEntry* entry) {
 }
 
 Rule buildRule(const NodeContext& context, const Registry& registry) {
-    const auto* entry = registry.find(context.graph.domain(context.node.id), context.graph.opType(context.node.id));
+    const auto* entry =
+        registry.find(context.graph.domain(context.node.id), context.graph.opType(context.node.id));
     if (std::string problem = obstacle(context, entry); !problem.empty())
         return fallbackRule(context, std::move(problem));
     std::optional<Rule> rule = entry->build(context);
     if (!rule || !validateRule(*rule, context).empty())
-        return fallbackRule(context, "the shapes or attributes do not fit " + operatorName(context));
+        return fallbackRule(context,
+                            "the shapes or attributes do not fit " + operatorName(context));
     rule->op = operatorName(context);
     rule->family = entry->family;
     if (!entry->strict) {

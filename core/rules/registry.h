@@ -28,7 +28,8 @@ struct OperatorEntry {
     bool readsAttributes = true;
 };
 
-/// The table of all operators with a rule. Families register themselves through their one function below.
+/// The table of all operators with a rule. Families register themselves through their one function
+/// below.
 class Registry {
 public:
     static const Registry& standard();
@@ -40,31 +41,43 @@ private:
     std::vector<OperatorEntry> m_entries;  ///< Sorted by (domain, op).
 };
 
-// One function a family, each in its own file.
-void registerElementwise(Registry& registry);   ///< Unary, n-ary broadcast, Where, Cast, Clip, Dropout.
-void registerContraction(Registry& registry);   ///< MatMul, Gemm, Einsum, MatMulInteger.
-void registerReduction(Registry& registry);     ///< Reduce*.
-void registerQuantization(Registry& registry);  ///< QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
-void registerView(Registry& registry);          ///< Reshape, Flatten, Squeeze, Unsqueeze.
-void registerLayout(Registry& registry);        ///< Transpose, DepthToSpace, SpaceToDepth.
-void registerWindow(Registry& registry);        ///< Concat, Split, Expand, Tile, Pad.
-void registerSlice(Registry& registry);         ///< Slice.
-void registerWholeAxis(Registry& registry);     ///< Softmax family, ArgMax, TopK, CumSum, Trilu, OneHot.
-void registerNormalization(Registry& registry); ///< LayerNormalization and its kin, BatchNormalization.
-void registerIndexed(Registry& registry);       ///< Gather, GatherElements, GatherND.
-void registerScatter(Registry& registry);       ///< ScatterElements, ScatterND.
-void registerGenerator(Registry& registry);     ///< Constant, ConstantOfShape, Range, Shape, Size, *Like.
-void registerAttention(Registry& registry);     ///< Attention, RotaryEmbedding (opset 23).
+// Why an operator is not strict.
+std::string noRuleInProposal(std::string_view op);
+std::string unsupportedInProposal(std::string_view op);
+std::string foreignToProposal();
 
-/// All dimensions whole, for operators without a rule and nodes whose shapes are unknown. `family` is "fallback".
+// One function a family, each in its own file.
+void registerElementwise(
+    Registry& registry);  ///< Unary, n-ary broadcast, Where, Cast, Clip, Dropout.
+void registerContraction(Registry& registry);  ///< MatMul, Gemm, Einsum, MatMulInteger.
+void registerReduction(Registry& registry);    ///< Reduce*.
+void registerQuantization(
+    Registry& registry);  ///< QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
+void registerView(Registry& registry);    ///< Reshape, Flatten, Squeeze, Unsqueeze.
+void registerLayout(Registry& registry);  ///< Transpose, DepthToSpace, SpaceToDepth.
+void registerWindow(Registry& registry);  ///< Concat, Split, Expand, Tile, Pad.
+void registerSlice(Registry& registry);   ///< Slice.
+void registerWholeAxis(
+    Registry& registry);  ///< Softmax family, ArgMax, TopK, CumSum, Trilu, OneHot.
+void registerNormalization(
+    Registry& registry);                   ///< LayerNormalization and its kin, BatchNormalization.
+void registerIndexed(Registry& registry);  ///< Gather, GatherElements, GatherND.
+void registerScatter(Registry& registry);  ///< ScatterElements, ScatterND.
+void registerGenerator(
+    Registry& registry);  ///< Constant, ConstantOfShape, Range, Shape, Size, *Like.
+void registerAttention(Registry& registry);  ///< Attention, RotaryEmbedding (opset 23).
+
+/// All dimensions whole, for operators without a rule and nodes whose shapes are unknown. `family`
+/// is "fallback".
 Rule fallbackRule(const NodeContext& context, std::string reason);
 
-/// The rule of one node: of the registered operator where shapes and attributes fit it, else the fallback.
-/// Always valid in the sense of validateRule.
+/// The rule of one node: of the registered operator where shapes and attributes fit it, else the
+/// fallback. Always valid in the sense of validateRule.
 Rule buildRule(const NodeContext& context, const Registry& registry = Registry::standard());
 
-/// Why a node cannot have a rule of its operator whatever the operator: a tensor without known shape (named, with the
-/// dimension), a body, a function call, an attribute that a function's caller gives. Empty: nothing stands against it.
+/// Why a node cannot have a rule of its operator whatever the operator: a tensor without known
+/// shape (named, with the dimension), a body, a function call, an attribute that a function's
+/// caller gives. Empty: nothing stands against it.
 std::string obstacle(const NodeContext& context, const OperatorEntry* entry);
 
 }  // namespace shardwright

@@ -5,13 +5,13 @@ namespace shardwright {
 
 std::string reduceKindName(ReduceKind kind) {
     switch (kind) {
-    case ReduceKind::None: return "none";
-    case ReduceKind::Sum: return "sum";
-    case ReduceKind::Prod: return "prod";
-    case ReduceKind::Min: return "min";
-    case ReduceKind::Max: return "max";
-    case ReduceKind::And: return "and";
-    case ReduceKind::Or: return "or";
+        case ReduceKind::None: return "none";
+        case ReduceKind::Sum: return "sum";
+        case ReduceKind::Prod: return "prod";
+        case ReduceKind::Min: return "min";
+        case ReduceKind::Max: return "max";
+        case ReduceKind::And: return "and";
+        case ReduceKind::Or: return "or";
     }
     return "none";
 }
@@ -20,11 +20,12 @@ namespace {
 
 std::string factorText(const Factor& factor) {
     switch (factor.kind) {
-    case FactorKind::Parallel: return factor.name;
-    case FactorKind::Reduction:
-        return factor.name + "+" + (factor.reduce == ReduceKind::Sum ? "" : reduceKindName(factor.reduce));
-    case FactorKind::Whole: return factor.name + "^";
-    case FactorKind::Neighbour: return factor.name + "~";
+        case FactorKind::Parallel: return factor.name;
+        case FactorKind::Reduction:
+            return factor.name + "+" +
+                   (factor.reduce == ReduceKind::Sum ? "" : reduceKindName(factor.reduce));
+        case FactorKind::Whole: return factor.name + "^";
+        case FactorKind::Neighbour: return factor.name + "~";
     }
     return factor.name;
 }

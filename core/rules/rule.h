@@ -16,7 +16,8 @@ enum class FactorKind {
     Parallel,   ///< May be split freely: every block is computed on its own.
     Reduction,  ///< Split blocks give partial results, joined by `reduce`.
     Whole,      ///< Must not be split; `reason` says why.
-    Neighbour,  ///< Needs elements of neighbours (a slice bound, a halo); split only with a named extra.
+    Neighbour,  ///< Needs elements of neighbours (a slice bound, a halo); split only with a named
+                ///< extra.
 };
 
 enum class ReduceKind { None, Sum, Prod, Min, Max, And, Or };
@@ -32,19 +33,20 @@ struct Factor {
     std::string reason;  ///< Of Whole and Neighbour, in words.
 };
 
-/// How one input or output is indexed. Each dimension is an ordered list of factors, major to minor, whose sizes
-/// multiply to it; a size-1 dimension has none. Along the dimension of a SliceExtra the output has the factor of the
-/// input, whose size differs from the output's.
+/// How one input or output is indexed. Each dimension is an ordered list of factors, major to
+/// minor, whose sizes multiply to it; a size-1 dimension has none. Along the dimension of a
+/// SliceExtra the output has the factor of the input, whose size differs from the output's.
 struct TensorMap {
     bool present = true;     ///< False: omitted optional.
     bool shapeOnly = false;  ///< Reads no elements (Shape, Size, *Like): no cells, moves nothing.
-    /// Enters the sum once: dropped where a reduction factor that it lacks is not at its first block (Gemm's C).
+    /// Enters the sum once: dropped where a reduction factor that it lacks is not at its first
+    /// block (Gemm's C).
     bool addedOnce = false;
     std::vector<std::vector<int>> dims;
 };
 
-/// A slice of one factor: the output's index o reads the input's index start + o * step. The extra for Slice
-/// over a split axis.
+/// A slice of one factor: the output's index o reads the input's index start + o * step. The extra
+/// for Slice over a split axis.
 struct SliceExtra {
     int factor = -1;
     std::int64_t start = 0;
@@ -53,43 +55,50 @@ struct SliceExtra {
     int inputSlot = 0, outputSlot = 0, dim = 0;
 };
 
-/// What lowering rewrites in the local copy of the node, beside cutting inputs and outputs. All of it is derived
-/// from the same factors; nothing of an operator is written down elsewhere.
+/// What lowering rewrites in the local copy of the node, beside cutting inputs and outputs. All of
+/// it is derived from the same factors; nothing of an operator is written down elsewhere.
 struct Rewrite {
     enum class Kind {
-        LocalShapeInput,   ///< Input `slot` becomes the local shape of output `output` (Reshape, Expand).
-        LocalSizesInput,   ///< Input `slot` becomes the local sizes of all outputs along `dim` (Split).
+        LocalShapeInput,      ///< Input `slot` becomes the local shape of output `output` (Reshape,
+                              ///< Expand).
+        LocalSizesInput,      ///< Input `slot` becomes the local sizes of all outputs along `dim`
+                              ///< (Split).
         LocalSizesAttribute,  ///< Attribute `name` likewise (Split before opset 13).
-        Constant,          ///< The outputs are known: Shape and Size of the global tensor.
-        MaskedLookup,      ///< Indices in input `slot` are global positions of `factor`: subtract, mask, join by its reduction.
-        ReplaceOperator,   ///< Run `name` instead when `factor` is split (ReduceMean -> ReduceSum).
-        Scale,             ///< Multiply the partial result by `scale` when `factor` is split (1/n of a mean).
-        Tail,              ///< Apply the unary operator `name` after the collective when `factor` is split.
-        LocalSlice,        ///< Slice bounds become local ones (with a SliceExtra) along `dim`.
-        LocalShapeAttribute,  ///< Attribute `name` becomes the local shape of output `output` (Reshape before opset 5).
-        LocalAttribute,    ///< Attribute `name` becomes the product of the local sizes of `factors` (head counts).
-        RunAsReshape,      ///< Run as a Reshape of input `slot` to the local shape of output `output` (Squeeze without axes).
-        /// Input `slot` is read for its shape or type only: feed it zeros of its global shape, where `name` is "type"
-        /// any tensor of its element type (CastLike).
+        Constant,             ///< The outputs are known: Shape and Size of the global tensor.
+        MaskedLookup,     ///< Indices in input `slot` are global positions of `factor`: subtract,
+                          ///< mask, join by its reduction.
+        ReplaceOperator,  ///< Run `name` instead when `factor` is split (ReduceMean -> ReduceSum).
+        Scale,  ///< Multiply the partial result by `scale` when `factor` is split (1/n of a mean).
+        Tail,   ///< Apply the unary operator `name` after the collective when `factor` is split.
+        LocalSlice,           ///< Slice bounds become local ones (with a SliceExtra) along `dim`.
+        LocalShapeAttribute,  ///< Attribute `name` becomes the local shape of output `output`
+                              ///< (Reshape before opset 5).
+        LocalAttribute,  ///< Attribute `name` becomes the product of the local sizes of `factors`
+                         ///< (head counts).
+        RunAsReshape,    ///< Run as a Reshape of input `slot` to the local shape of output `output`
+                         ///< (Squeeze without axes).
+        /// Input `slot` is read for its shape or type only: feed it zeros of its global shape,
+        /// where `name` is "type" any tensor of its element type (CastLike).
         Placeholder,
     };
     Kind kind;
     int slot = -1;
     int output = 0;
-    int dim = -1;      ///< MaskedLookup: which column of the index tuple (GatherND), else -1.
-    int factor = -1;   ///< -1: any reduction factor.
+    int dim = -1;     ///< MaskedLookup: which column of the index tuple (GatherND), else -1.
+    int factor = -1;  ///< -1: any reduction factor.
     std::string name{};
     double scale = 1.0;
     std::vector<int> factors{};  ///< Of LocalAttribute.
-    bool axesToInput = false;  ///< ReplaceOperator: attribute `axes` becomes input 1 (ReduceSum since opset 13).
+    /// ReplaceOperator: attribute `axes` becomes input 1 (ReduceSum since opset 13).
+    bool axesToInput = false;
 };
 
 /// The factor rule of one node with known shapes. Immutable; equal nodes share one.
 struct Rule {
-    std::string op;      ///< "MatMul", "com.example::Foo".
-    std::string family;  ///< "contraction"
-    bool known = true;      ///< False: fallback, "no rule": everything whole.
-    bool strict = true;     ///< Proposal 0007 covers it.
+    std::string op;            ///< "MatMul", "com.example::Foo".
+    std::string family;        ///< "contraction"
+    bool known = true;         ///< False: fallback, "no rule": everything whole.
+    bool strict = true;        ///< Proposal 0007 covers it.
     std::string strictReason;  ///< Why not.
     std::vector<Factor> factors;
     std::vector<TensorMap> inputs;   ///< One a slot.
@@ -100,8 +109,9 @@ struct Rule {
     bool everywhereOutputs = false;
     double flopsPerPoint = 1.0;  ///< Times the product of all factor sizes.
 
-    /// "b m k+, k+ n -> b m n" with kinds: `k+` (a sum; `k+max` and so on), `h^` whole, `a~` neighbour. "(a b)" is one
-    /// dimension of two factors, "1" one without, "." a tensor of rank 0, "_" an omitted one, "(shape)" a shape-only one.
+    /// "b m k+, k+ n -> b m n" with kinds: `k+` (a sum; `k+max` and so on), `h^` whole, `a~`
+    /// neighbour. "(a b)" is one dimension of two factors, "1" one without, "." a tensor of rank 0,
+    /// "_" an omitted one, "(shape)" a shape-only one.
     std::string text() const;
 };
 
@@ -115,7 +125,7 @@ struct NodeContext {
     int opset = 0;  ///< Of the node's domain.
 
     bool hasInput(std::size_t slot) const;
-    const TensorInfo& input(std::size_t slot) const;   ///< Of an omitted slot: an empty TensorInfo.
+    const TensorInfo& input(std::size_t slot) const;  ///< Of an omitted slot: an empty TensorInfo.
     const TensorInfo& output(std::size_t slot) const;
     bool hasOutput(std::size_t slot) const;
     const ConstantValue* constantInput(std::size_t slot) const;
@@ -133,9 +143,10 @@ struct NodeContext {
     bool hasAttribute(const char* name) const;
 };
 
-/// Rules of all nodes of a model under one shape table. Equal nodes (operator, attributes, shapes, constant inputs
-/// that the rule reads) share one Rule. A node with an unknown rank, without a registered operator or with
-/// shapes that contradict the operator gets the fallback with the reason in `factors`.
+/// Rules of all nodes of a model under one shape table. Equal nodes (operator, attributes, shapes,
+/// constant inputs that the rule reads) share one Rule. A node with an unknown rank, without a
+/// registered operator or with shapes that contradict the operator gets the fallback with the
+/// reason in `factors`.
 class RuleTable {
 public:
     /// Null only when cancelled.

@@ -24,7 +24,8 @@ RuleMaker::RuleMaker(const NodeContext& context) : m_context(context) {
     m_outputDone.resize(m_rule.outputs.size());
 }
 
-// --- shapes ----------------------------------------------------------------------------------------------------------
+// --- shapes
+// ----------------------------------------------------------------------------------------------------------
 
 const Sizes& RuleMaker::in(std::size_t slot) {
     require(m_context.hasInput(slot));
@@ -52,7 +53,8 @@ std::vector<std::size_t> RuleMaker::axes(std::span<const std::int64_t> raw, std:
     return {unique.begin(), unique.end()};
 }
 
-// --- factors ---------------------------------------------------------------------------------------------------------
+// --- factors
+// ---------------------------------------------------------------------------------------------------------
 
 int RuleMaker::add(Factor factor) {
     require(factor.size >= 0);
@@ -69,11 +71,13 @@ int RuleMaker::reduction(std::string name, std::int64_t size, ReduceKind reduce)
 }
 
 int RuleMaker::whole(std::string name, std::int64_t size, std::string reason) {
-    return add({std::move(name), size, FactorKind::Whole, ReduceKind::None, false, std::move(reason)});
+    return add(
+        {std::move(name), size, FactorKind::Whole, ReduceKind::None, false, std::move(reason)});
 }
 
 int RuleMaker::neighbour(std::string name, std::int64_t size, std::string reason) {
-    return add({std::move(name), size, FactorKind::Neighbour, ReduceKind::None, false, std::move(reason)});
+    return add(
+        {std::move(name), size, FactorKind::Neighbour, ReduceKind::None, false, std::move(reason)});
 }
 
 Dims RuleMaker::parallelDims(const Sizes& sizes, const std::string& prefix) {
@@ -83,16 +87,20 @@ Dims RuleMaker::parallelDims(const Sizes& sizes, const std::string& prefix) {
     return dims;
 }
 
-Dims RuleMaker::wholeDims(const Sizes& sizes, const std::string& prefix, const std::string& reason) {
+Dims RuleMaker::wholeDims(const Sizes& sizes, const std::string& prefix,
+                          const std::string& reason) {
     Dims dims;
     for (std::size_t d = 0; d < sizes.size(); ++d)
-        dims.push_back({whole(sizes.size() == 1 ? prefix : prefix + std::to_string(d), sizes[d], reason)});
+        dims.push_back(
+            {whole(sizes.size() == 1 ? prefix : prefix + std::to_string(d), sizes[d], reason)});
     return dims;
 }
 
-// --- tensors ---------------------------------------------------------------------------------------------------------
+// --- tensors
+// ---------------------------------------------------------------------------------------------------------
 
-void RuleMaker::set(std::vector<TensorMap>& maps, std::vector<bool>& done, std::size_t slot, Dims dims) {
+void RuleMaker::set(std::vector<TensorMap>& maps, std::vector<bool>& done, std::size_t slot,
+                    Dims dims) {
     if (slot >= maps.size() || !maps[slot].present)
         return;
     maps[slot].dims = std::move(dims);
@@ -112,7 +120,8 @@ void RuleMaker::wholeInput(std::size_t slot, const std::string& prefix, const st
         input(slot, wholeDims(m_context.input(slot).dims, prefix, reason));
 }
 
-void RuleMaker::wholeOutput(std::size_t slot, const std::string& prefix, const std::string& reason) {
+void RuleMaker::wholeOutput(std::size_t slot, const std::string& prefix,
+                            const std::string& reason) {
     if (m_context.hasOutput(slot))
         output(slot, wholeDims(m_context.output(slot).dims, prefix, reason));
 }
@@ -154,7 +163,8 @@ Dims RuleMaker::broadcast(const Sizes& sizes, const Dims& target, std::int64_t o
     return dims;
 }
 
-// --- the rest --------------------------------------------------------------------------------------------------------
+// --- the rest
+// --------------------------------------------------------------------------------------------------------
 
 void RuleMaker::notStrict(std::string reason) {
     m_rule.strict = false;
@@ -248,7 +258,8 @@ void RuleMaker::makeNamesUnique() {
 }
 
 std::string letterName(std::size_t index) {
-    return index < 26 ? std::string(1, static_cast<char>('a' + index)) : "f" + std::to_string(index);
+    return index < 26 ? std::string(1, static_cast<char>('a' + index))
+                      : "f" + std::to_string(index);
 }
 
 TensorMap wholeMap(const TensorInfo& info, const std::string& prefix, const std::string& reason,
@@ -259,8 +270,8 @@ TensorMap wholeMap(const TensorInfo& info, const std::string& prefix, const std:
         if (info.dims[d] == 1)
             continue;
         map.dims[d].push_back(static_cast<int>(factors.size()));
-        factors.push_back({prefix + std::to_string(d), std::max<std::int64_t>(info.dims[d], 0), FactorKind::Whole,
-                           ReduceKind::None, false, reason});
+        factors.push_back({prefix + std::to_string(d), std::max<std::int64_t>(info.dims[d], 0),
+                           FactorKind::Whole, ReduceKind::None, false, reason});
     }
     return map;
 }

@@ -13,15 +13,17 @@ namespace shardwright {
 using Dims = std::vector<std::vector<int>>;
 using Sizes = std::vector<std::int64_t>;
 
-/// Puts a rule together. What does not fit the shapes (a missing tensor, a wrong rank, sizes that differ) is remembered,
-/// and `finish` then gives nothing: builders need no checks of their own beyond what they index with.
+/// Puts a rule together. What does not fit the shapes (a missing tensor, a wrong rank, sizes that
+/// differ) is remembered, and `finish` then gives nothing: builders need no checks of their own
+/// beyond what they index with.
 class RuleMaker {
 public:
     explicit RuleMaker(const NodeContext& context);
 
     const NodeContext& context() const { return m_context; }
 
-    // --- shapes -----------------------------------------------------------------------------------------------------
+    // --- shapes
+    // -----------------------------------------------------------------------------------------------------
     const Sizes& in(std::size_t slot);   ///< Of a required input.
     const Sizes& out(std::size_t slot);  ///< Of a required output.
     /// A dimension number in [0, rank), from one in [-rank, rank).
@@ -31,7 +33,8 @@ public:
     void require(bool condition) { m_failed = m_failed || !condition; }
     bool failed() const { return m_failed; }
 
-    // --- factors ----------------------------------------------------------------------------------------------------
+    // --- factors
+    // ----------------------------------------------------------------------------------------------------
     int parallel(std::string name, std::int64_t size);
     int reduction(std::string name, std::int64_t size, ReduceKind reduce);
     int whole(std::string name, std::int64_t size, std::string reason);
@@ -40,7 +43,8 @@ public:
     Dims parallelDims(const Sizes& sizes, const std::string& prefix = "d");
     Dims wholeDims(const Sizes& sizes, const std::string& prefix, const std::string& reason);
 
-    // --- tensors ----------------------------------------------------------------------------------------------------
+    // --- tensors
+    // ----------------------------------------------------------------------------------------------------
     /// Gives a slot its dims; an omitted slot stays omitted.
     void input(std::size_t slot, Dims dims);
     void output(std::size_t slot, Dims dims);
@@ -49,11 +53,13 @@ public:
     void wholeOutput(std::size_t slot, const std::string& prefix, const std::string& reason);
     void shapeOnly(std::size_t slot);
     void addedOnce(std::size_t slot);
-    /// How a tensor of these sizes is indexed when it is broadcast to `target`: dimension `offset` of the target is its
-    /// first (-1: aligned at the last). Dimensions of size 1 have no factor; others must agree.
+    /// How a tensor of these sizes is indexed when it is broadcast to `target`: dimension `offset`
+    /// of the target is its first (-1: aligned at the last). Dimensions of size 1 have no factor;
+    /// others must agree.
     Dims broadcast(const Sizes& sizes, const Dims& target, std::int64_t offset = -1);
 
-    // --- the rest ---------------------------------------------------------------------------------------------------
+    // --- the rest
+    // ---------------------------------------------------------------------------------------------------
     void rewrite(Rewrite rewrite) { m_rule.rewrites.push_back(std::move(rewrite)); }
     void slice(SliceExtra slice) { m_rule.slices.push_back(slice); }
     void notStrict(std::string reason);
@@ -62,8 +68,8 @@ public:
     void flops(double total) { m_flops = total; }
     double elements(const Sizes& sizes) const;
 
-    /// Nothing where the shapes did not fit or a present slot was given no dims. Factors of size 1 are dropped, those
-    /// of size 0 are whole, names are made unique.
+    /// Nothing where the shapes did not fit or a present slot was given no dims. Factors of size 1
+    /// are dropped, those of size 0 are whole, names are made unique.
     std::optional<Rule> finish();
 
 private:
@@ -84,7 +90,8 @@ private:
 /// "a", "b", ..., "z", "f26", ...
 std::string letterName(std::size_t index);
 
-/// For a tensor whose dims are not known one by one: what the fallback says, and what a Range produces.
+/// For a tensor whose dims are not known one by one: what the fallback says, and what a Range
+/// produces.
 TensorMap wholeMap(const TensorInfo& info, const std::string& prefix, const std::string& reason,
                    std::vector<Factor>& factors);
 

@@ -11,7 +11,8 @@ namespace shardwright {
 
 namespace {
 
-// --- opsets ----------------------------------------------------------------------------------------------------------
+// --- opsets
+// ----------------------------------------------------------------------------------------------------------
 
 using Opsets = std::map<std::string, int, std::less<>>;
 
@@ -32,15 +33,18 @@ std::string functionName(const onnx::FunctionProto& function) {
     return function.overload().empty() ? name : name + ":" + function.overload();
 }
 
-/// Versions of the operator sets that the nodes of each graph use: a function imports its own, a body has its owner's.
-std::vector<const Opsets*> opsetsByGraph(const Model& model, std::map<std::string, Opsets>& functions, Opsets& main) {
+/// Versions of the operator sets that the nodes of each graph use: a function imports its own, a
+/// body has its owner's.
+std::vector<const Opsets*> opsetsByGraph(const Model& model,
+                                         std::map<std::string, Opsets>& functions, Opsets& main) {
     main = opsetsOf(model.proto().opset_import(), {{"", 1}});
     for (const onnx::FunctionProto& function : model.proto().functions()) {
         const Opsets own = opsetsOf(function.opset_import(), main);
         functions.emplace(functionName(function), own);
         // The index names the functions of ai.onnx either way.
         functions.emplace(std::string(plainDomain(function.domain())) +
-                              functionName(function).substr(function.domain().size()), own);
+                              functionName(function).substr(function.domain().size()),
+                          own);
     }
     const GraphIndex& graph = model.graph();
     std::vector<const Opsets*> opsets(graph.graphs.size(), nullptr);
@@ -52,18 +56,22 @@ std::vector<const Opsets*> opsetsByGraph(const Model& model, std::map<std::strin
                path.size() <= graph.graphs.size())
             path.push_back(graph.node(graph.graph(path.back()).owner).graph);
         const GraphInfo& top = graph.graph(path.back());
-        const auto own = top.kind == GraphKind::Function ? functions.find(top.name) : functions.end();
+        const auto own =
+            top.kind == GraphKind::Function ? functions.find(top.name) : functions.end();
         for (const GraphId id : path)
             opsets[id.index()] = own != functions.end() ? &own->second : &main;
     }
     return opsets;
 }
 
-// --- what makes two nodes equal --------------------------------------------------------------------------------------
+// --- what makes two nodes equal
+// --------------------------------------------------------------------------------------
 
 class NodeKey {
 public:
-    void number(std::int64_t value) { m_bytes.append(reinterpret_cast<const char*>(&value), sizeof value); }
+    void number(std::int64_t value) {
+        m_bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+    }
     void text(std::string_view value) {
         number(static_cast<std::int64_t>(value.size()));
         m_bytes.append(value);
@@ -114,7 +122,8 @@ std::string keyOf(const NodeContext& context, const OperatorEntry* entry) {
     key.number(context.opset);
     key.number(context.node.function ? 1 : 0);
     key.number(static_cast<std::int64_t>(context.node.bodies.size()));
-    for (const auto* slots : {&context.node.inputs, &context.node.captures, &context.node.outputs}) {
+    for (const auto* slots :
+         {&context.node.inputs, &context.node.captures, &context.node.outputs}) {
         key.number(static_cast<std::int64_t>(slots->size()));
         for (const ValueId id : *slots)
             key.tensor(context.shapes, id);
@@ -132,7 +141,8 @@ std::string keyOf(const NodeContext& context, const OperatorEntry* entry) {
 }  // namespace
 
 std::shared_ptr<const RuleTable> RuleTable::build(std::shared_ptr<const Model> model,
-                                                  std::shared_ptr<const ShapeTable> shapes, const CancelToken& cancel) {
+                                                  std::shared_ptr<const ShapeTable> shapes,
+                                                  const CancelToken& cancel) {
     const GraphIndex& graph = model->graph();
     const Registry& registry = Registry::standard();
     std::map<std::string, Opsets> functions;
@@ -147,12 +157,15 @@ std::shared_ptr<const RuleTable> RuleTable::build(std::shared_ptr<const Model> m
         const std::string_view domain = graph.domain(node.id);
         const Opsets& imports = *opsets[node.graph.index()];
         const auto version = imports.find(domain);
-        const NodeContext context{graph, *shapes, node, version == imports.end() ? 0 : version->second};
+        const NodeContext context{graph, *shapes, node,
+                                  version == imports.end() ? 0 : version->second};
         const OperatorEntry* entry = registry.find(domain, graph.opType(node.id));
         if (std::string problem = obstacle(context, entry); !problem.empty()) {
-            // May name a tensor of this node, so it is not shared, except where it is about the operator.
+            // May name a tensor of this node, so it is not shared, except where it is about the
+            // operator.
             if (entry != nullptr) {
-                table->m_rules.push_back(std::make_shared<const Rule>(fallbackRule(context, std::move(problem))));
+                table->m_rules.push_back(
+                    std::make_shared<const Rule>(fallbackRule(context, std::move(problem))));
                 continue;
             }
         }

@@ -49,14 +49,17 @@ std::optional<Rule> buildScatterNd(const NodeContext& context) {
         return std::nullopt;
     Dims in, at, up;
     for (std::size_t d = 0; d + 1 < indices.size(); ++d) {
-        at.push_back({maker.whole("i" + std::to_string(d), indices[d], "later updates overwrite earlier ones")});
+        at.push_back({maker.whole("i" + std::to_string(d), indices[d],
+                                  "later updates overwrite earlier ones")});
         up.push_back(at.back());
     }
     at.push_back({maker.whole("t", tuple, "each index is a tuple")});
     for (std::size_t d = 0; d < data.size(); ++d) {
         const bool written = static_cast<std::int64_t>(d) < tuple;
-        const std::string number = std::to_string(written ? d : d - static_cast<std::size_t>(tuple));
-        in.push_back({written ? maker.whole("d" + number, data[d], kWritten) : maker.parallel("q" + number, data[d])});
+        const std::string number =
+            std::to_string(written ? d : d - static_cast<std::size_t>(tuple));
+        in.push_back({written ? maker.whole("d" + number, data[d], kWritten)
+                              : maker.parallel("q" + number, data[d])});
         if (!written)
             up.push_back(in.back());
     }
@@ -73,9 +76,17 @@ std::optional<Rule> buildScatterNd(const NodeContext& context) {
 
 void registerScatter(Registry& registry) {
     for (const char* op : {"ScatterElements", "Scatter"})
-        registry.add({"", op, "indexed", false, std::string("proposal 0007 has no rule for ") + op,
-                      buildScatterElements, {}, {}, true});
-    registry.add({"", "ScatterND", "indexed", false, "proposal 0007 has no rule for ScatterND", buildScatterNd, {}, {}, true});
+        registry.add(
+            {"", op, "indexed", false, noRuleInProposal(op), buildScatterElements, {}, {}, true});
+    registry.add({"",
+                  "ScatterND",
+                  "indexed",
+                  false,
+                  noRuleInProposal("ScatterND"),
+                  buildScatterNd,
+                  {},
+                  {},
+                  true});
 }
 
 }  // namespace shardwright

@@ -18,7 +18,8 @@ struct Bounds {
     std::vector<Bound> axes;
 };
 
-/// Starts, ends, axes, steps: attributes before opset 10, then inputs. Nothing: given, and not constant.
+/// Starts, ends, axes, steps: attributes before opset 10, then inputs. Nothing: given, and not
+/// constant.
 struct RawBounds {
     std::optional<Sizes> starts, ends, axes, steps;
     bool hasAxes = false, hasSteps = false;
@@ -79,8 +80,8 @@ Bounds boundsOf(RuleMaker& maker, std::size_t rank) {
     return bounds;
 }
 
-/// First index and number of indices that a slice takes of `size` elements, as ONNX clamps them. A step that is taken
-/// once at most becomes 1.
+/// First index and number of indices that a slice takes of `size` elements, as ONNX clamps them. A
+/// step that is taken once at most becomes 1.
 SliceExtra clampSlice(const Bound& bound, std::int64_t size) {
     const bool up = bound.step > 0;
     const auto clamp = [&](std::int64_t at, std::int64_t low, std::int64_t high) {
@@ -96,7 +97,9 @@ SliceExtra clampSlice(const Bound& bound, std::int64_t size) {
     const std::uint64_t stride = up ? static_cast<std::uint64_t>(bound.step)
                                     : std::uint64_t{0} - static_cast<std::uint64_t>(bound.step);
     slice.start = start;
-    slice.count = span <= 0 ? 0 : static_cast<std::int64_t>((static_cast<std::uint64_t>(span) - 1) / stride) + 1;
+    slice.count =
+        span <= 0 ? 0
+                  : static_cast<std::int64_t>((static_cast<std::uint64_t>(span) - 1) / stride) + 1;
     slice.step = slice.count > 1 ? bound.step : 1;
     return slice;
 }
@@ -149,10 +152,12 @@ private:
         SliceExtra slice = clampSlice(bound, x);
         m_maker.require(slice.count == y);
         if (slice.count == x && slice.step == 1)
-            return together(d, x, y);  // All of it, and so of every shard: ONNX clamps the bounds there, too.
+            return together(
+                d, x, y);  // All of it, and so of every shard: ONNX clamps the bounds there, too.
         if (slice.count == 0)
             return apart(d, x, y, "the slice is empty");
-        const int factor = m_maker.neighbour("d" + std::to_string(d), x, "only a part of it is taken");
+        const int factor =
+            m_maker.neighbour("d" + std::to_string(d), x, "only a part of it is taken");
         m_in.push_back({factor});
         m_out.push_back({factor});
         slice.factor = factor;
@@ -173,8 +178,15 @@ private:
 
 /// x[:, 1:3] of [2,4]      d0 d1~, starts^, ends^, axes^ -> d0 d1~
 void registerSlice(Registry& registry) {
-    registry.add({"", "Slice", "window", false, "proposal 0007 has no rule for Slice",
-                  [](const NodeContext& context) { return SliceMaker(context).run(); }, {1, 2, 3, 4}, {}, true});
+    registry.add({"",
+                  "Slice",
+                  "window",
+                  false,
+                  noRuleInProposal("Slice"),
+                  [](const NodeContext& context) { return SliceMaker(context).run(); },
+                  {1, 2, 3, 4},
+                  {},
+                  true});
 }
 
 }  // namespace shardwright

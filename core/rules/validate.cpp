@@ -32,10 +32,12 @@ private:
             m_problem = std::move(problem);
     }
 
-    bool isFactor(int f) const { return f >= 0 && static_cast<std::size_t>(f) < m_rule.factors.size(); }
+    bool isFactor(int f) const {
+        return f >= 0 && static_cast<std::size_t>(f) < m_rule.factors.size();
+    }
 
-    void checkTensors(const char* what, const std::vector<TensorMap>& maps, const std::vector<ValueId>& slots,
-                      std::vector<bool>& seen, bool outputs) {
+    void checkTensors(const char* what, const std::vector<TensorMap>& maps,
+                      const std::vector<ValueId>& slots, std::vector<bool>& seen, bool outputs) {
         if (maps.size() != slots.size())
             return say(std::string("number of ") + what + "s");
         for (std::size_t slot = 0; slot < slots.size(); ++slot) {
@@ -49,7 +51,8 @@ private:
                 return say("rank of " + place);
             std::set<int> unique;
             for (std::size_t d = 0; d < info.dims.size(); ++d) {
-                if (!fits(maps[slot].dims[d], info.dims[d], unique, seen, outputs && isSliced(slot, d)))
+                if (!fits(maps[slot].dims[d], info.dims[d], unique, seen,
+                          outputs && isSliced(slot, d)))
                     return say("dimension " + std::to_string(d) + " of " + place);
             }
         }
@@ -61,14 +64,15 @@ private:
         });
     }
 
-    bool fits(const std::vector<int>& factors, std::int64_t size, std::set<int>& unique, std::vector<bool>& seen,
-              bool sliced) const {
+    bool fits(const std::vector<int>& factors, std::int64_t size, std::set<int>& unique,
+              std::vector<bool>& seen, bool sliced) const {
         std::int64_t product = 1;
         for (const int f : factors) {
             if (!isFactor(f) || !unique.insert(f).second)
                 return false;
             seen[static_cast<std::size_t>(f)] = true;
-            if (__builtin_mul_overflow(product, m_rule.factors[static_cast<std::size_t>(f)].size, &product))
+            if (__builtin_mul_overflow(product, m_rule.factors[static_cast<std::size_t>(f)].size,
+                                       &product))
                 return false;
         }
         return sliced || product == std::max<std::int64_t>(size, 0);
@@ -88,27 +92,33 @@ private:
                 return say(place + " is parallel and in no output");
             if ((factor.kind == FactorKind::Neighbour || reduction) && !m_inInput[f])
                 return say(place + " is in no input");
-            if ((factor.kind == FactorKind::Whole || factor.kind == FactorKind::Neighbour) && factor.reason.empty())
+            if ((factor.kind == FactorKind::Whole || factor.kind == FactorKind::Neighbour) &&
+                factor.reason.empty())
                 return say(place + " has no reason");
         }
     }
 
     void checkExtras() {
-        const auto inputs = static_cast<int>(m_rule.inputs.size()), outputs = static_cast<int>(m_rule.outputs.size());
+        const auto inputs = static_cast<int>(m_rule.inputs.size()),
+                   outputs = static_cast<int>(m_rule.outputs.size());
         for (const SliceExtra& s : m_rule.slices)
-            if (!isFactor(s.factor) || s.inputSlot < 0 || s.inputSlot >= inputs || s.outputSlot < 0 ||
-                s.outputSlot >= outputs || s.step == 0 || s.count < 1 || !insideFactor(s))
+            if (!isFactor(s.factor) || s.inputSlot < 0 || s.inputSlot >= inputs ||
+                s.outputSlot < 0 || s.outputSlot >= outputs || s.step == 0 || s.count < 1 ||
+                !insideFactor(s))
                 return say("slice extra");
         for (const Rewrite& r : m_rule.rewrites)
-            if ((r.factor != -1 && !isFactor(r.factor)) || r.slot >= inputs || r.output < 0 || r.output >= outputs ||
-                !std::all_of(r.factors.begin(), r.factors.end(), [&](int f) { return isFactor(f); }))
+            if ((r.factor != -1 && !isFactor(r.factor)) || r.slot >= inputs || r.output < 0 ||
+                r.output >= outputs || !std::all_of(r.factors.begin(), r.factors.end(), [&](int f) {
+                    return isFactor(f);
+                }))
                 return say("rewrite");
     }
 
     bool insideFactor(const SliceExtra& s) const {
         std::int64_t last = 0;
         const std::int64_t size = m_rule.factors[static_cast<std::size_t>(s.factor)].size;
-        return s.start >= 0 && s.start < size && !__builtin_mul_overflow(s.count - 1, s.step, &last) &&
+        return s.start >= 0 && s.start < size &&
+               !__builtin_mul_overflow(s.count - 1, s.step, &last) &&
                !__builtin_add_overflow(last, s.start, &last) && last >= 0 && last < size;
     }
 

@@ -53,7 +53,8 @@ std::optional<Rule> buildReshape(const NodeContext& context) {
     return maker.finish();
 }
 
-/// The local node does the same to the local sizes: an axis that is flattened with others stays within its factors.
+/// The local node does the same to the local sizes: an axis that is flattened with others stays
+/// within its factors.
 std::optional<Rule> buildFlatten(const NodeContext& context) {
     RuleMaker maker(context);
     const Sizes& x = maker.in(0);
@@ -84,17 +85,24 @@ std::optional<Rule> buildUnsqueeze(const NodeContext& context) {
     return maker.finish();
 }
 
-std::string noRule(const char* op) {
-    return std::string("proposal 0007 has no rule for ") + op;
-}
-
 }  // namespace
 
 void registerView(Registry& registry) {
-    registry.add({"", "Reshape", "view", false, noRule("Reshape"), buildReshape, {}, {}, true});
-    registry.add({"", "Flatten", "view", false, noRule("Flatten"), buildFlatten, {}, {}, true});
-    registry.add({"", "Squeeze", "view", false, noRule("Squeeze"), buildSqueeze, {}, {}, true});
-    registry.add({"", "Unsqueeze", "view", false, noRule("Unsqueeze"), buildUnsqueeze, {}, {}, true});
+    registry.add(
+        {"", "Reshape", "view", false, noRuleInProposal("Reshape"), buildReshape, {}, {}, true});
+    registry.add(
+        {"", "Flatten", "view", false, noRuleInProposal("Flatten"), buildFlatten, {}, {}, true});
+    registry.add(
+        {"", "Squeeze", "view", false, noRuleInProposal("Squeeze"), buildSqueeze, {}, {}, true});
+    registry.add({"",
+                  "Unsqueeze",
+                  "view",
+                  false,
+                  noRuleInProposal("Unsqueeze"),
+                  buildUnsqueeze,
+                  {},
+                  {},
+                  true});
 }
 
 }  // namespace shardwright

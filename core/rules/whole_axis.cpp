@@ -7,11 +7,13 @@ namespace shardwright {
 namespace {
 
 /// Parallel dims, except those from `first` on (up to `last`), which are whole.
-Dims wholeFrom(RuleMaker& maker, const Sizes& sizes, std::size_t first, std::size_t last, const std::string& reason) {
+Dims wholeFrom(RuleMaker& maker, const Sizes& sizes, std::size_t first, std::size_t last,
+               const std::string& reason) {
     Dims dims;
     for (std::size_t d = 0; d < sizes.size(); ++d) {
         const std::string name = "d" + std::to_string(d);
-        dims.push_back({d >= first && d < last ? maker.whole(name, sizes[d], reason) : maker.parallel(name, sizes[d])});
+        dims.push_back({d >= first && d < last ? maker.whole(name, sizes[d], reason)
+                                               : maker.parallel(name, sizes[d])});
     }
     return dims;
 }
@@ -24,7 +26,8 @@ std::optional<Rule> buildSoftmax(const NodeContext& context) {
     const bool matrix = context.opset < 13;
     maker.require(x == maker.out(0));
     const std::size_t axis = maker.axis(context.attribute("axis", matrix ? 1 : -1), x.size());
-    const Dims dims = wholeFrom(maker, x, axis, matrix ? x.size() : axis + 1, "it is normalised along it");
+    const Dims dims =
+        wholeFrom(maker, x, axis, matrix ? x.size() : axis + 1, "it is normalised along it");
     maker.input(0, dims);
     maker.output(0, dims);
     maker.flops(5 * maker.elements(x));
@@ -98,7 +101,8 @@ std::optional<Rule> buildTrilu(const NodeContext& context) {
     maker.require(x == maker.out(0) && x.size() >= 2);
     if (maker.failed())
         return std::nullopt;
-    const Dims dims = wholeFrom(maker, x, x.size() - 2, x.size(), "the diagonal is counted from its first element");
+    const Dims dims = wholeFrom(maker, x, x.size() - 2, x.size(),
+                                "the diagonal is counted from its first element");
     maker.input(0, dims);
     maker.wholeInput(1, "k", "the diagonal is read whole");
     maker.output(0, dims);
@@ -126,23 +130,20 @@ std::optional<Rule> buildOneHot(const NodeContext& context) {
     return maker.finish();
 }
 
-std::string noRule(const char* op) {
-    return std::string("proposal 0007 has no rule for ") + op;
-}
-
 }  // namespace
 
 void registerWholeAxis(Registry& registry) {
     const std::string family = "whole-axis";
     for (const char* op : {"Softmax", "LogSoftmax", "Hardmax"})
-        registry.add({"", op, family, false, noRule(op), buildSoftmax, {}, {}, true});
+        registry.add({"", op, family, false, noRuleInProposal(op), buildSoftmax, {}, {}, true});
     for (const char* op : {"ArgMax", "ArgMin"})
-        registry.add({"", op, family, false, noRule(op), buildArg, {}, {}, true});
+        registry.add({"", op, family, false, noRuleInProposal(op), buildArg, {}, {}, true});
     for (const char* op : {"CumSum", "CumProd"})
-        registry.add({"", op, family, false, noRule(op), buildCumulative, {1}, {}, true});
-    registry.add({"", "TopK", family, false, noRule("TopK"), buildTopK, {}, {}, true});
-    registry.add({"", "Trilu", family, false, noRule("Trilu"), buildTrilu, {}, {}, true});
-    registry.add({"", "OneHot", family, false, noRule("OneHot"), buildOneHot, {}, {}, true});
+        registry.add({"", op, family, false, noRuleInProposal(op), buildCumulative, {1}, {}, true});
+    registry.add({"", "TopK", family, false, noRuleInProposal("TopK"), buildTopK, {}, {}, true});
+    registry.add({"", "Trilu", family, false, noRuleInProposal("Trilu"), buildTrilu, {}, {}, true});
+    registry.add(
+        {"", "OneHot", family, false, noRuleInProposal("OneHot"), buildOneHot, {}, {}, true});
 }
 
 }  // namespace shardwright

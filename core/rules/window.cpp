@@ -12,7 +12,9 @@ namespace {
 Dims allBut(RuleMaker& maker, const Sizes& sizes, std::size_t axis) {
     Dims dims;
     for (std::size_t d = 0; d < sizes.size(); ++d)
-        dims.push_back(d == axis ? std::vector<int>{} : std::vector<int>{maker.parallel("d" + std::to_string(d), sizes[d])});
+        dims.push_back(d == axis
+                           ? std::vector<int>{}
+                           : std::vector<int>{maker.parallel("d" + std::to_string(d), sizes[d])});
     return dims;
 }
 
@@ -31,7 +33,8 @@ Dims withAxis(Dims dims, std::size_t axis, std::vector<int> factors) {
     return dims;
 }
 
-/// Equal parts: part i of the whole is tensor i, so that a strided cut of the whole is a cut of each part.
+/// Equal parts: part i of the whole is tensor i, so that a strided cut of the whole is a cut of
+/// each part.
 ///   Concat [2,3], [2,3] -> [2,6]      d0 a, d0 a -> d0 (part^ a)
 /// Parts of different sizes have no common cut:
 ///   Concat [2,3], [2,5] -> [2,8]      d0 a0^, d0 a1^ -> d0 a^
@@ -52,14 +55,18 @@ std::optional<Rule> buildConcat(const NodeContext& context) {
     }
     maker.require(total == y[axis]);
     const Dims others = allBut(maker, y, axis);
-    const std::string reason = equal ? "each part is a tensor of its own" : "the parts have different sizes";
+    const std::string reason =
+        equal ? "each part is a tensor of its own" : "the parts have different sizes";
     const int inner = equal ? maker.parallel("a", maker.in(0)[axis]) : -1;
     for (std::size_t slot = 0; slot < count; ++slot) {
-        const int own = equal ? inner : maker.whole("a" + std::to_string(slot), maker.in(slot)[axis], reason);
+        const int own =
+            equal ? inner : maker.whole("a" + std::to_string(slot), maker.in(slot)[axis], reason);
         maker.input(slot, withAxis(others, axis, {own}));
     }
     if (equal)
-        maker.output(0, withAxis(others, axis, {maker.whole("part", static_cast<std::int64_t>(count), reason), inner}));
+        maker.output(
+            0, withAxis(others, axis,
+                        {maker.whole("part", static_cast<std::int64_t>(count), reason), inner}));
     else
         maker.output(0, withAxis(others, axis, {maker.whole("a", y[axis], reason)}));
     maker.flops(0);
@@ -101,14 +108,18 @@ std::optional<Rule> buildSplit(const NodeContext& context) {
     if (maker.failed() || count == 0 || total != x[axis])
         return std::nullopt;
     const Dims others = allBut(maker, x, axis);
-    const std::string reason = equal ? "each part is a tensor of its own" : "the parts have different sizes";
+    const std::string reason =
+        equal ? "each part is a tensor of its own" : "the parts have different sizes";
     const int inner = equal ? maker.parallel("a", maker.out(0)[axis]) : -1;
     if (equal)
-        maker.input(0, withAxis(others, axis, {maker.whole("part", static_cast<std::int64_t>(count), reason), inner}));
+        maker.input(
+            0, withAxis(others, axis,
+                        {maker.whole("part", static_cast<std::int64_t>(count), reason), inner}));
     else
         maker.input(0, withAxis(others, axis, {maker.whole("a", x[axis], reason)}));
     for (std::size_t slot = 0; slot < count; ++slot) {
-        const int own = equal ? inner : maker.whole("a" + std::to_string(slot), maker.out(slot)[axis], reason);
+        const int own =
+            equal ? inner : maker.whole("a" + std::to_string(slot), maker.out(slot)[axis], reason);
         maker.output(slot, withAxis(others, axis, {own}));
     }
     maker.wholeInput(1, "sizes", "the sizes are read whole");
@@ -148,7 +159,8 @@ std::optional<Rule> buildTile(const NodeContext& context) {
         Dims out;
         for (std::size_t d = 0; d < x.size(); ++d) {
             maker.require(y[d] % x[d] == 0);
-            const int rep = maker.whole("rep" + std::to_string(d), y[d] / x[d], "every copy is made by one node");
+            const int rep = maker.whole("rep" + std::to_string(d), y[d] / x[d],
+                                        "every copy is made by one node");
             out.push_back({rep, in[d].front()});
         }
         maker.input(0, in);
@@ -219,18 +231,17 @@ std::optional<Rule> buildPad(const NodeContext& context) {
     return maker.finish();
 }
 
-std::string noRule(const char* op) {
-    return std::string("proposal 0007 has no rule for ") + op;
-}
-
 }  // namespace
 
 void registerWindow(Registry& registry) {
-    registry.add({"", "Concat", "window", false, noRule("Concat"), buildConcat, {}, {}, true});
-    registry.add({"", "Split", "window", false, noRule("Split"), buildSplit, {}, {}, true});
-    registry.add({"", "Expand", "window", false, noRule("Expand"), buildExpand, {}, {}, true});
-    registry.add({"", "Tile", "window", false, noRule("Tile"), buildTile, {}, {}, true});
-    registry.add({"", "Pad", "window", false, noRule("Pad"), buildPad, {1, 3}, {}, true});
+    registry.add(
+        {"", "Concat", "window", false, noRuleInProposal("Concat"), buildConcat, {}, {}, true});
+    registry.add(
+        {"", "Split", "window", false, noRuleInProposal("Split"), buildSplit, {}, {}, true});
+    registry.add(
+        {"", "Expand", "window", false, noRuleInProposal("Expand"), buildExpand, {}, {}, true});
+    registry.add({"", "Tile", "window", false, noRuleInProposal("Tile"), buildTile, {}, {}, true});
+    registry.add({"", "Pad", "window", false, noRuleInProposal("Pad"), buildPad, {1, 3}, {}, true});
 }
 
 }  // namespace shardwright

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "support/model_builder.h"
 #include "rules/registry.h"
 #include "rules/validate.h"
+#include "support/model_builder.h"
 
 #include <QString>
 
@@ -19,10 +19,13 @@ struct BuiltRules {
     std::shared_ptr<const RuleTable> rules;
 
     explicit BuiltRules(std::shared_ptr<const Model> opened)
-        : model(std::move(opened)), shapes(ShapeTable::build(model, {})), rules(RuleTable::build(model, shapes)) {}
+        : model(std::move(opened)), shapes(ShapeTable::build(model, {})),
+          rules(RuleTable::build(model, shapes)) {}
 
     const Rule& last() const { return *rules->of(model->graph().main().nodes.back()); }
-    const Rule& named(const std::string& name) const { return *rules->of(nodeNamed(model->graph(), name)); }
+    const Rule& named(const std::string& name) const {
+        return *rules->of(nodeNamed(model->graph(), name));
+    }
 };
 
 /// The rule of the last node of a model.
@@ -44,9 +47,18 @@ inline const Factor* factorNamed(const Rule& rule, const std::string& name) {
 
 /// "LocalShapeInput slot 1" and so on, in order; fields that have their default are left out.
 inline QString rewritesText(const Rule& rule) {
-    static const char* const kNames[] = {"LocalShapeInput", "LocalSizesInput",     "LocalSizesAttribute", "Constant",
-                                         "MaskedLookup",    "ReplaceOperator",     "Scale",               "Tail",
-                                         "LocalSlice",      "LocalShapeAttribute", "LocalAttribute",      "RunAsReshape",
+    static const char* const kNames[] = {"LocalShapeInput",
+                                         "LocalSizesInput",
+                                         "LocalSizesAttribute",
+                                         "Constant",
+                                         "MaskedLookup",
+                                         "ReplaceOperator",
+                                         "Scale",
+                                         "Tail",
+                                         "LocalSlice",
+                                         "LocalShapeAttribute",
+                                         "LocalAttribute",
+                                         "RunAsReshape",
                                          "Placeholder"};
     std::string text;
     for (const Rewrite& rewrite : rule.rewrites) {
@@ -72,4 +84,5 @@ inline QString rewritesText(const Rule& rule) {
 }  // namespace shardwright::test
 
 #define COMPARE_RULE(builder, expected) QCOMPARE(ruleText(builder), QStringLiteral(expected))
-#define COMPARE_REWRITES(builder, expected) QCOMPARE(rewritesText(lastRule(builder)), QStringLiteral(expected))
+#define COMPARE_REWRITES(builder, expected)                                                        \
+    QCOMPARE(rewritesText(lastRule(builder)), QStringLiteral(expected))

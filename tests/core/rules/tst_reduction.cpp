@@ -10,9 +10,12 @@ using T = onnx::TensorProto;
 namespace {
 
 /// Opset 18: axes are an input.
-ModelBuilder reduce(const char* op, const std::vector<std::int64_t>& axes, const std::vector<Attribute>& attributes = {},
-                    int type = T::FLOAT) {
-    return ModelBuilder(18).input("x", {4, 8, 3}, type).ints("axes", axes).op(op, {"x", "axes"}, {"y"}, "", attributes);
+ModelBuilder reduce(const char* op, const std::vector<std::int64_t>& axes,
+                    const std::vector<Attribute>& attributes = {}, int type = T::FLOAT) {
+    return ModelBuilder(18)
+        .input("x", {4, 8, 3}, type)
+        .ints("axes", axes)
+        .op(op, {"x", "axes"}, {"y"}, "", attributes);
 }
 
 }  // namespace
@@ -36,17 +39,24 @@ private slots:
         COMPARE_RULE(reduce("ReduceSumSquare", {1}), "d0 r1+ d2, 1 -> d0 1 d2");
     }
     void truthValuesAreJoinedByOr() {
-        const ModelBuilder model = ModelBuilder(20).input("x", {4}, T::BOOL).op("ReduceMax", {"x"}, {"y"}, "", {{"keepdims", 0}});
+        const ModelBuilder model = ModelBuilder(20)
+                                       .input("x", {4}, T::BOOL)
+                                       .op("ReduceMax", {"x"}, {"y"}, "", {{"keepdims", 0}});
         COMPARE_RULE(model, "r0+or -> .");
     }
     void aMeanIsASumOverTheGlobalCount() {
-        COMPARE_REWRITES(reduce("ReduceMean", {0, 1}), "ReplaceOperator ReduceSum; Scale by 0.03125");
+        COMPARE_REWRITES(reduce("ReduceMean", {0, 1}),
+                         "ReplaceOperator ReduceSum; Scale by 0.03125");
     }
     void aMeanBeforeOpset18HandsItsAxesOver() {
-        const ModelBuilder model = ModelBuilder(17).input("x", {4, 8}).op("ReduceMean", {"x"}, {"y"}, "", {{"axes", {-1}}});
+        const ModelBuilder model = ModelBuilder(17)
+                                       .input("x", {4, 8})
+                                       .op("ReduceMean", {"x"}, {"y"}, "", {{"axes", {-1}}});
         COMPARE_RULE(model, "d0 r1+ -> d0 1");
         COMPARE_REWRITES(model, "ReplaceOperator ReduceSum axes to input; Scale by 0.125");
-        const ModelBuilder old = ModelBuilder(11).input("x", {4, 8}).op("ReduceMean", {"x"}, {"y"}, "", {{"axes", {-1}}});
+        const ModelBuilder old = ModelBuilder(11)
+                                     .input("x", {4, 8})
+                                     .op("ReduceMean", {"x"}, {"y"}, "", {{"axes", {-1}}});
         COMPARE_REWRITES(old, "ReplaceOperator ReduceSum; Scale by 0.125");
     }
     void aMeanOfIntegersIsWhole() {
@@ -58,23 +68,36 @@ private slots:
         COMPARE_RULE(reduce("ReduceLogSumExp", {1}), "d0 r1^ d2, 1 -> d0 1 d2");
     }
     void withoutAxesAllIsReduced() {
-        COMPARE_RULE(ModelBuilder(18).input("x", {4, 8}).op("ReduceSum", {"x"}, {"y"}, "", {{"keepdims", 0}}), "r0+ r1+ -> .");
-        COMPARE_RULE(ModelBuilder(11).input("x", {4, 8}).op("ReduceSum", {"x"}, {"y"}), "r0+ r1+ -> 1 1");
+        COMPARE_RULE(ModelBuilder(18)
+                         .input("x", {4, 8})
+                         .op("ReduceSum", {"x"}, {"y"}, "", {{"keepdims", 0}}),
+                     "r0+ r1+ -> .");
+        COMPARE_RULE(ModelBuilder(11).input("x", {4, 8}).op("ReduceSum", {"x"}, {"y"}),
+                     "r0+ r1+ -> 1 1");
     }
     void orNothing() {
-        COMPARE_RULE(ModelBuilder(18).input("x", {4, 8}).op("ReduceSum", {"x"}, {"y"}, "", {{"noop_with_empty_axes", 1}}),
+        COMPARE_RULE(ModelBuilder(18)
+                         .input("x", {4, 8})
+                         .op("ReduceSum", {"x"}, {"y"}, "", {{"noop_with_empty_axes", 1}}),
                      "d0 d1 -> d0 d1");
     }
     void axesThatAreNotConstantMakeItWhole() {
-        const Rule rule = lastRule(ModelBuilder(18).input("x", {4, 8}).input("axes", {1}, T::INT64).output("y", {4, 1})
+        const Rule rule = lastRule(ModelBuilder(18)
+                                       .input("x", {4, 8})
+                                       .input("axes", {1}, T::INT64)
+                                       .output("y", {4, 1})
                                        .op("ReduceSum", {"x", "axes"}, {"y"}));
         QCOMPARE(QString::fromStdString(rule.text()), QStringLiteral("d0^ d1^, 1 -> o0^ 1"));
         QCOMPARE(rule.factors[0].reason, std::string("the axes are not constant"));
     }
     void hostileAxesFallBack() {
-        for (const std::vector<std::int64_t>& axes : {std::vector<std::int64_t>{3}, {-4}, {1, 1}, {1, -2}})
-            QVERIFY(!lastRule(ModelBuilder(17).input("x", {4, 8, 3}).output("y", {4, 1, 3})
-                                  .op("ReduceMax", {"x"}, {"y"}, "", {{"axes", axes}})).known);
+        for (const std::vector<std::int64_t>& axes :
+             {std::vector<std::int64_t>{3}, {-4}, {1, 1}, {1, -2}})
+            QVERIFY(!lastRule(ModelBuilder(17)
+                                  .input("x", {4, 8, 3})
+                                  .output("y", {4, 1, 3})
+                                  .op("ReduceMax", {"x"}, {"y"}, "", {{"axes", axes}}))
+                         .known);
     }
 };
 

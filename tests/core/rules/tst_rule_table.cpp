@@ -16,7 +16,8 @@ ModelBuilder chain(int nodes) {
     ModelBuilder builder;
     builder.input("x0", {8, 16});
     for (int i = 0; i < nodes; ++i)
-        builder.op(i % 2 == 0 ? "Relu" : "Tanh", {"x" + std::to_string(i)}, {"x" + std::to_string(i + 1)});
+        builder.op(i % 2 == 0 ? "Relu" : "Tanh", {"x" + std::to_string(i)},
+                   {"x" + std::to_string(i + 1)});
     return builder;
 }
 
@@ -34,9 +35,14 @@ private slots:
         QCOMPARE(rules.size(), std::size_t{2});
     }
     void attributesAndConstantsTellNodesApart() {
-        const BuiltRules built(ModelBuilder(18).input("x", {4, 8}).ints("a", {0}).ints("b", {1})
-                                   .op("ReduceSum", {"x", "a"}, {"p"}).op("ReduceSum", {"x", "b"}, {"q"})
-                                   .op("Softmax", {"x"}, {"r"}, "", {{"axis", 0}}).op("Softmax", {"x"}, {"s"}, "", {{"axis", 1}})
+        const BuiltRules built(ModelBuilder(18)
+                                   .input("x", {4, 8})
+                                   .ints("a", {0})
+                                   .ints("b", {1})
+                                   .op("ReduceSum", {"x", "a"}, {"p"})
+                                   .op("ReduceSum", {"x", "b"}, {"q"})
+                                   .op("Softmax", {"x"}, {"r"}, "", {{"axis", 0}})
+                                   .op("Softmax", {"x"}, {"s"}, "", {{"axis", 1}})
                                    .model());
         QCOMPARE(built.named("p").text(), std::string("r0+ d1, 1 -> 1 d1"));
         QCOMPARE(built.named("q").text(), std::string("d0 r1+, 1 -> d0 1"));
@@ -45,9 +51,14 @@ private slots:
     }
     void bodiesAndTheirNodesHaveRules() {
         const auto body = ModelBuilder().op("Relu", {"x"}, {"b"}).output("b", {4});
-        const BuiltRules built(ModelBuilder().input("c", {}, T::BOOL).input("x", {4}).output("y", {4})
-                                   .op("If", {"c"}, {"y"}, "branch", {{"then_branch", body.graph()}, {"else_branch", body.graph()}})
-                                   .model());
+        const BuiltRules built(
+            ModelBuilder()
+                .input("c", {}, T::BOOL)
+                .input("x", {4})
+                .output("y", {4})
+                .op("If", {"c"}, {"y"}, "branch",
+                    {{"then_branch", body.graph()}, {"else_branch", body.graph()}})
+                .model());
         const Rule& rule = built.named("branch");
         QVERIFY(!rule.known);
         QCOMPARE(rule.inputs.size(), std::size_t{2});  // The condition, then what the bodies read.
@@ -56,50 +67,89 @@ private slots:
         QVERIFY(built.rules->of(built.model->graph().nodes.back().id) != nullptr);
     }
     void calledFunctionsHaveNoRule() {
-        const auto body = ModelBuilder(17).input("a", {}).op("ReduceMean", {"a"}, {"b"}, "", {{"axes", {0}}}).output("b");
-        const BuiltRules built(ModelBuilder(18).function("my", "Mean", body).input("x", {4}).output("y", {1})
-                                   .op("Mean", {"x"}, {"y"}, "call", {}, "my").model());
+        const auto body = ModelBuilder(17)
+                              .input("a", {})
+                              .op("ReduceMean", {"a"}, {"b"}, "", {{"axes", {0}}})
+                              .output("b");
+        const BuiltRules built(ModelBuilder(18)
+                                   .function("my", "Mean", body)
+                                   .input("x", {4})
+                                   .output("y", {1})
+                                   .op("Mean", {"x"}, {"y"}, "call", {}, "my")
+                                   .model());
         QVERIFY(!built.named("call").known);
         QCOMPARE(built.named("call").op, std::string("my::Mean"));
-        QCOMPARE(built.named("call").strictReason, std::string("a call of the function my::Mean has no rule"));
+        QCOMPARE(built.named("call").strictReason,
+                 std::string("a call of the function my::Mean has no rule"));
     }
     void customOperatorsHaveNoRule() {
-        const Rule rule = lastRule(ModelBuilder().opset("com.example", 1).input("x", {4, 1}).output("y", {4})
+        const Rule rule = lastRule(ModelBuilder()
+                                       .opset("com.example", 1)
+                                       .input("x", {4, 1})
+                                       .output("y", {4})
                                        .op("Foo", {"x", ""}, {"y"}, "", {}, "com.example"));
         QCOMPARE(QString::fromStdString(rule.text()), QStringLiteral("i0d0^ 1, _ -> o0d0^"));
         QCOMPARE(rule.factors[0].reason, std::string("no rule for com.example::Foo"));
     }
     void attributesOfACallerAreUnknown() {
         auto axis = Attribute::reference("axis", "axis", onnx::AttributeProto::INT);
-        const auto body = ModelBuilder().input("a", {}).op("Softmax", {"a"}, {"b"}, "", {axis}).output("b");
-        const BuiltRules built(ModelBuilder().function("my", "Soft", body, {}, {"axis"}).input("x", {4}).output("y", {4})
-                                   .op("Soft", {"x"}, {"y"}, "call", {{"axis", 0}}, "my").model());
+        const auto body =
+            ModelBuilder().input("a", {}).op("Softmax", {"a"}, {"b"}, "", {axis}).output("b");
+        const BuiltRules built(ModelBuilder()
+                                   .function("my", "Soft", body, {}, {"axis"})
+                                   .input("x", {4})
+                                   .output("y", {4})
+                                   .op("Soft", {"x"}, {"y"}, "call", {{"axis", 0}}, "my")
+                                   .model());
         for (const NodeInfo& node : built.model->graph().nodes)
             QVERIFY(!built.rules->of(node.id)->known);
     }
     void extraAndMissingInputsFallBack() {
-        QVERIFY(!lastRule(ModelBuilder().input("a", {4, 8}).output("y", {4}).op("MatMul", {"a"}, {"y"})).known);
-        QVERIFY(!lastRule(ModelBuilder().input("a", {4, 8}).output("y", {4}).op("MatMul", {"a", ""}, {"y"})).known);
-        QVERIFY(!lastRule(ModelBuilder().input("a", {4, 4}).output("y", {4, 4}).op("MatMul", {"a", "a", "a"}, {"y"})).known);
-        QVERIFY(!lastRule(ModelBuilder().input("a", {4, 4}).output("y", {4, 4}).output("z", {4}).op("MatMul", {"a", "a"}, {"y", "z"})).known);
+        QVERIFY(
+            !lastRule(ModelBuilder().input("a", {4, 8}).output("y", {4}).op("MatMul", {"a"}, {"y"}))
+                 .known);
+        QVERIFY(
+            !lastRule(
+                 ModelBuilder().input("a", {4, 8}).output("y", {4}).op("MatMul", {"a", ""}, {"y"}))
+                 .known);
+        QVERIFY(!lastRule(ModelBuilder()
+                              .input("a", {4, 4})
+                              .output("y", {4, 4})
+                              .op("MatMul", {"a", "a", "a"}, {"y"}))
+                     .known);
+        QVERIFY(!lastRule(ModelBuilder()
+                              .input("a", {4, 4})
+                              .output("y", {4, 4})
+                              .output("z", {4})
+                              .op("MatMul", {"a", "a"}, {"y", "z"}))
+                     .known);
         QVERIFY(!lastRule(ModelBuilder().input("a", {4, 4}).op("Relu", {"a"}, {""})).known);
         QVERIFY(!lastRule(ModelBuilder().output("y", {4}).op("Relu", {}, {"y"})).known);
     }
     void everyOperatorSurvivesHostileShapes() {
-        const std::vector<Shape> shapes = {{}, {0}, {1}, {3}, {2, 3}, {1LL << 62, 1LL << 62}, {2, 3, 4, 5}};
+        const std::vector<Shape> shapes = {
+            {}, {0}, {1}, {3}, {2, 3}, {1LL << 62, 1LL << 62}, {2, 3, 4, 5}};
         for (const OperatorEntry& entry : Registry::standard().entries())
             for (const Shape& shape : shapes)
                 for (const std::size_t inputs : {0, 1, 3, 7}) {
                     ModelBuilder builder(23);
                     builder.opset("com.microsoft", 1).input("x", shape).output("y", shape);
                     builder.op(entry.op, std::vector<std::string>(inputs, "x"), {"y"}, "",
-                               {{"axis", -7}, {"axes", {9, 9}}, {"perm", {1LL << 40}}, {"blocksize", -1}, {"block_size", 0},
-                                {"batch_dims", 3}, {"q_num_heads", -1}, {"equation", "..."}, {"starts", {1}}},
+                               {{"axis", -7},
+                                {"axes", {9, 9}},
+                                {"perm", {1LL << 40}},
+                                {"blocksize", -1},
+                                {"block_size", 0},
+                                {"batch_dims", 3},
+                                {"q_num_heads", -1},
+                                {"equation", "..."},
+                                {"starts", {1}}},
                                entry.domain);
                     const BuiltRules built(builder.model());
                     const NodeInfo& node = built.model->graph().nodes.front();
                     const NodeContext context{built.model->graph(), *built.shapes, node, 23};
-                    QCOMPARE(QString::fromStdString(validateRule(built.last(), context)), QString());
+                    QCOMPARE(QString::fromStdString(validateRule(built.last(), context)),
+                             QString());
                 }
     }
     void hundredThousandNodesAreQuick() {
@@ -111,7 +161,8 @@ private slots:
         const qint64 elapsed = timer.elapsed();
         QVERIFY(rules->of(model->graph().nodes.back().id)->known);
         qInfo() << "100,000 nodes:" << elapsed << "ms";
-        QVERIFY2(elapsed < 5000, qPrintable(QString::number(elapsed)));  // 0.5 s optimised and alone.
+        QVERIFY2(elapsed < 5000,
+                 qPrintable(QString::number(elapsed)));  // 0.5 s optimised and alone.
     }
     void aCancelledTableIsNull() {
         const auto model = chain(3).model();

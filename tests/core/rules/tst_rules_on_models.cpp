@@ -14,7 +14,8 @@ using namespace shardwright::test;
 namespace {
 
 /// Operators of the exported models that have no rule. This list may only shrink.
-const std::set<std::string> kWithoutRule = {"AveragePool", "Conv", "GRU", "GlobalMaxPool", "If", "LSTM", "Loop", "MaxPool"};
+const std::set<std::string> kWithoutRule = {"AveragePool", "Conv", "GRU",  "GlobalMaxPool",
+                                            "If",          "LSTM", "Loop", "MaxPool"};
 
 /// Models whose every node with known shapes must have a rule.
 bool mustBeComplete(const std::string& name) {
@@ -49,18 +50,21 @@ private slots:
             const RulePtr& rule = built.rules->of(node.id);
             distinct.insert(rule);
             const NodeContext context{graph, *built.shapes, node, 0};
-            QVERIFY2(validateRule(*rule, context).empty(), (graph.label(node.id) + ": " + validateRule(*rule, context)).c_str());
+            QVERIFY2(validateRule(*rule, context).empty(),
+                     (graph.label(node.id) + ": " + validateRule(*rule, context)).c_str());
             if (rule->known)
                 continue;
             if (rule->strictReason.starts_with("no rule for "))
                 withoutRule.insert(std::string(graph.opType(node.id)));
             else
-                notFitting.insert(graph.label(node.id) + " (" + std::string(graph.opType(node.id)) + "): " + rule->strictReason);
+                notFitting.insert(graph.label(node.id) + " (" + std::string(graph.opType(node.id)) +
+                                  "): " + rule->strictReason);
         }
         QElapsedTimer timer;
         timer.start();
         RuleTable::build(built.model, built.shapes);
-        qInfo("%zu nodes, %zu distinct rules, %lld ms", graph.nodes.size(), distinct.size(), static_cast<long long>(timer.elapsed()));
+        qInfo("%zu nodes, %zu distinct rules, %lld ms", graph.nodes.size(), distinct.size(),
+              static_cast<long long>(timer.elapsed()));
         for (const std::string& op : withoutRule)
             qInfo("no rule for %s", op.c_str());
         int shown = 0;
