@@ -10,10 +10,11 @@
 namespace shardwright {
 namespace {
 
-/// Builds edits one after the other: each sees what those before it did, since a node's annotation is replaced as a whole.
+/// Builds edits one after the other: each sees what those before it did, since a node's annotation
+/// is replaced as a whole.
 class Sequence {
 public:
-    Sequence(const Document& document, const Analysis& analysis) : m_document(document), m_analysis(analysis) {}
+    explicit Sequence(const Document& document) : m_document(document) {}
 
     const Document& present() const { return m_document; }
     void add(Edit edit) {
@@ -22,30 +23,37 @@ public:
         apply(m_document.annotations, edit);
         m_edits.push_back(std::move(edit));
     }
-    std::shared_ptr<const NodeSpecs> specs(NodeId node) {
-        std::vector<Diagnostic> ignored;
-        return decodeNode(m_document, node, *m_analysis.shapes, m_analysis.configuration, m_pool, ignored);
-    }
     LayoutPool& pool() { return m_pool; }
     Edit take(std::string title) { return joinEdits(std::move(title), std::move(m_edits)); }
 
 private:
     Document m_document;
-    const Analysis& m_analysis;
     LayoutPool m_pool;
     std::vector<Edit> m_edits;
 };
+
+std::shared_ptr<const NodeSpecs> specsAt(const Document& document, const Analysis& analysis,
+                                         NodeId node) {
+    if (!document.annotations.nodes[node.index()])
+        return nullptr;
+    LayoutPool pool;
+    std::vector<Diagnostic> ignored;
+    return decodeNode(document, node, *analysis.shapes, analysis.configuration, pool, ignored);
+}
 
 const SlotMeaning* meaningAt(const Analysis& analysis, TensorSlot slot) {
     if (slot.node.index() >= analysis.meaning.nodes.size())
         return nullptr;
     const NodeMeaning& node = analysis.meaning.nodes[slot.node.index()];
-    const auto& slots = slot.output ? node.outputs : node.inputs;
-    return slot.slot >= 0 && static_cast<std::size_t>(slot.slot) < slots.size() ? &slots[slot.slot] : nullptr;
+    const auto& tensorSlots = slot.output ? node.outputs : node.inputs;
+    return slot.slot >= 0 && static_cast<std::size_t>(slot.slot) < tensorSlots.size()
+               ? &tensorSlots[slot.slot]
+               : nullptr;
 }
 
-std::optional<MeshSharding> shardingOf(const Analysis& analysis, const TensorInfo& info, const NodeSpecs* specs,
-                                       const std::string& name, TensorSlot slot) {
+std::optional<MeshSharding> shardingOf(const Analysis& analysis, const TensorInfo& info,
+                                       const NodeSpecs* specs, const std::string& name,
+                                       TensorSlot slot) {
     const MeshSharding whole{std::vector<std::vector<MeshComponent>>(info.dims.size())};
     if (const DecodedSpec* spec = specs ? specs->find(name) : nullptr)
         return spec->layout ? decode(analysis.configuration.mesh, *spec->layout) : std::nullopt;
@@ -60,7 +68,8 @@ std::optional<MeshSharding> shardingOf(const Analysis& analysis, const TensorInf
 /// Takes axes out of the components that use them.
 void removeAxes(std::vector<MeshComponent>& components, const std::vector<int>& axes) {
     for (MeshComponent& component : components)
-        std::erase_if(component.axes, [&](int axis) { return std::ranges::find(axes, axis) != axes.end(); });
+        std::erase_if(component.axes,
+                      [&](int axis) { return std::ranges::find(axes, axis) != axes.end(); });
     if (std::ranges::all_of(components, [](const MeshComponent& c) { return c.axes.empty(); }))
         components.clear();
 }
@@ -71,14 +80,15 @@ Error shapeError(const Analysis& analysis, TensorSlot slot, const std::string& w
             analysis.graph().label(slot.node)};
 }
 
-using Change = std::function<Result<MeshSharding>(const TensorInfo&, const NodeSpecs*, TensorSlot, const std::string&)>;
+using Change = std::function<Result<MeshSharding>(const TensorInfo&, const NodeSpecs*, TensorSlot,
+                                                  const std::string&)>;
 
-Result<Edit> assignEach(const Document& document, const Analysis& analysis, std::span<const TensorSlot> slots,
-                        const Change& change) {
+Result<Edit> assignEach(const Document& document, const Analysis& analysis,
+                        std::span<const TensorSlot> tensorSlots, const Change& change) {
     if (!analysis.hasConfiguration)
         return Error{"the model has no device configuration yet", {}};
-    Sequence sequence(document, analysis);
-    for (const TensorSlot slot : slots) {
+    Sequence sequence(document);
+    for (const TensorSlot slot : tensorSlots) {
         const ValueId value = valueAt(analysis.graph(), slot);
         if (!value)
             return Error{"this slot is not used", analysis.graph().label(slot.node)};
@@ -86,16 +96,18 @@ Result<Edit> assignEach(const Document& document, const Analysis& analysis, std:
         if (!info.concrete())
             return shapeError(analysis, slot, "has no known shape");
         const std::string& name = analysis.graph().value(value).name;
-        const auto specs = sequence.specs(slot.node);
+        const auto specs = specsAt(sequence.present(), analysis, slot.node);
         const auto sharding = change(info, specs.get(), slot, name);
         if (!sharding)
             return sharding.error();
         const int stage = specs ? specs->stage : -1;
-        const DeviceGroup within = stage >= 0 ? analysis.configuration.stageDevices(stage) : DeviceGroup{};
+        const DeviceGroup within =
+            stage >= 0 ? analysis.configuration.stageDevices(stage) : DeviceGroup{};
         const auto layout = encode(analysis.configuration.mesh, *sharding, info.dims, within);
         if (!layout)
             return Error{layout.error().message, analysis.graph().label(slot.node)};
-        sequence.add(editSpec(sequence.present(), slot.node, analysis.configuration.name, name, &*layout, info));
+        sequence.add(editSpec(sequence.present(), slot.node, analysis.configuration.name, name,
+                              &*layout, info));
     }
     return sequence.take("Assign layout");
 }
@@ -105,80 +117,90 @@ Result<Edit> assignEach(const Document& document, const Analysis& analysis, std:
 ValueId valueAt(const GraphIndex& graph, TensorSlot slot) {
     const NodeInfo& node = graph.node(slot.node);
     const auto& values = slot.output ? node.outputs : node.inputs;
-    return slot.slot >= 0 && static_cast<std::size_t>(slot.slot) < values.size() ? values[slot.slot] : ValueId();
+    return slot.slot >= 0 && static_cast<std::size_t>(slot.slot) < values.size() ? values[slot.slot]
+                                                                                 : ValueId();
 }
 
 bool hasSpec(const Document& document, const Analysis& analysis, TensorSlot slot) {
     const ValueId value = valueAt(analysis.graph(), slot);
     if (!value || !analysis.hasConfiguration)
         return false;
-    const auto specs = Sequence(document, analysis).specs(slot.node);
+    const auto specs = specsAt(document, analysis, slot.node);
     return specs && specs->find(analysis.graph().value(value).name);
 }
 
 int stageOf(const Document& document, const Analysis& analysis, NodeId node) {
     if (!analysis.hasConfiguration)
         return -1;
-    const auto specs = Sequence(document, analysis).specs(node);
+    const auto specs = specsAt(document, analysis, node);
     return specs ? specs->stage : -1;
 }
 
-std::optional<MeshSharding> shardingAt(const Document& document, const Analysis& analysis, TensorSlot slot) {
+std::optional<MeshSharding> shardingAt(const Document& document, const Analysis& analysis,
+                                       TensorSlot slot) {
     const ValueId value = valueAt(analysis.graph(), slot);
     if (!value || !analysis.hasConfiguration || !analysis.shapes->of(value).hasRank)
         return std::nullopt;
-    const auto specs = Sequence(document, analysis).specs(slot.node);
-    return shardingOf(analysis, analysis.shapes->of(value), specs.get(), analysis.graph().value(value).name, slot);
+    const auto specs = specsAt(document, analysis, slot.node);
+    return shardingOf(analysis, analysis.shapes->of(value), specs.get(),
+                      analysis.graph().value(value).name, slot);
 }
 
-Result<Edit> assignAxes(const Document& document, const Analysis& analysis, std::span<const TensorSlot> slots, int dim,
+Result<Edit> assignAxes(const Document& document, const Analysis& analysis,
+                        std::span<const TensorSlot> tensorSlots, int dim,
                         const std::vector<int>& axes) {
     if (std::set<int>(axes.begin(), axes.end()).size() != axes.size())
         return Error{"an axis can split a dimension only once", {}};
-    return assignEach(document, analysis, slots,
-                      [&](const TensorInfo& info, const NodeSpecs* specs, TensorSlot slot,
-                          const std::string& name) -> Result<MeshSharding> {
-                          if (dim < 0 || static_cast<std::size_t>(dim) >= info.dims.size())
-                              return shapeError(analysis, slot, "has no dimension " + std::to_string(dim));
-                          auto sharding = shardingOf(analysis, info, specs, name, slot);
-                          if (!sharding || sharding->dims.size() != info.dims.size())
-                              sharding = MeshSharding{std::vector<std::vector<MeshComponent>>(info.dims.size())};
-                          for (auto& components : sharding->dims)
-                              removeAxes(components, axes);
-                          sharding->dims[dim].clear();
-                          if (!axes.empty())
-                              sharding->dims[dim] = {MeshComponent{info.dims[dim], axes}};
-                          return *sharding;
-                      });
+    return assignEach(
+        document, analysis, tensorSlots,
+        [&](const TensorInfo& info, const NodeSpecs* specs, TensorSlot slot,
+            const std::string& name) -> Result<MeshSharding> {
+            if (dim < 0 || static_cast<std::size_t>(dim) >= info.dims.size())
+                return shapeError(analysis, slot, "has no dimension " + std::to_string(dim));
+            auto sharding = shardingOf(analysis, info, specs, name, slot);
+            if (!sharding || sharding->dims.size() != info.dims.size())
+                sharding = MeshSharding{std::vector<std::vector<MeshComponent>>(info.dims.size())};
+            for (auto& components : sharding->dims)
+                removeAxes(components, axes);
+            sharding->dims[dim].clear();
+            if (!axes.empty())
+                sharding->dims[dim] = {MeshComponent{info.dims[dim], axes}};
+            return *sharding;
+        });
 }
 
-Result<Edit> assignReplicated(const Document& document, const Analysis& analysis, std::span<const TensorSlot> slots) {
-    return assignEach(document, analysis, slots,
+Result<Edit> assignReplicated(const Document& document, const Analysis& analysis,
+                              std::span<const TensorSlot> tensorSlots) {
+    return assignEach(document, analysis, tensorSlots,
                       [](const TensorInfo& info, const NodeSpecs*, TensorSlot,
                          const std::string&) -> Result<MeshSharding> {
-                          return MeshSharding{std::vector<std::vector<MeshComponent>>(info.dims.size())};
+                          return MeshSharding{
+                              std::vector<std::vector<MeshComponent>>(info.dims.size())};
                       });
 }
 
-Edit removeSpecs(const Document& document, const Analysis& analysis, std::span<const TensorSlot> slots) {
-    Sequence sequence(document, analysis);
-    for (const TensorSlot slot : slots) {
+Edit removeSpecs(const Document& document, const Analysis& analysis,
+                 std::span<const TensorSlot> tensorSlots) {
+    Sequence sequence(document);
+    for (const TensorSlot slot : tensorSlots) {
         const ValueId value = valueAt(analysis.graph(), slot);
         if (value && hasSpec(sequence.present(), analysis, slot))
             sequence.add(editSpec(sequence.present(), slot.node, analysis.configuration.name,
-                                  analysis.graph().value(value).name, nullptr, analysis.shapes->of(value)));
+                                  analysis.graph().value(value).name, nullptr,
+                                  analysis.shapes->of(value)));
     }
     return sequence.take("Remove layout");
 }
 
-Edit assignStage(const Document& document, const Analysis& analysis, std::span<const NodeId> nodes, int stage) {
-    Sequence sequence(document, analysis);
+Edit assignStage(const Document& document, const Analysis& analysis, std::span<const NodeId> nodes,
+                 int stage) {
+    Sequence sequence(document);
     if (!analysis.hasConfiguration)
         return {};
     for (const NodeId node : nodes) {
         if (stageOf(document, analysis, node) != stage)
-            sequence.add(editStage(sequence.present(), node, analysis.configuration, stage, *analysis.shapes,
-                                   sequence.pool()));
+            sequence.add(editStage(sequence.present(), node, analysis.configuration, stage,
+                                   *analysis.shapes, sequence.pool()));
     }
     return sequence.take("Assign stage");
 }
@@ -196,7 +218,8 @@ Edit clearNodes(const Document& document, const Analysis& analysis, std::span<co
         if (rest.size() == present->size())
             continue;
         edit.steps.push_back(SetNodeAnnotation{
-            node, rest.empty() ? nullptr : std::make_shared<const NodeAnnotation>(std::move(rest))});
+            node,
+            rest.empty() ? nullptr : std::make_shared<const NodeAnnotation>(std::move(rest))});
     }
     return edit;
 }
@@ -206,19 +229,21 @@ Result<Edit> changeMesh(const Document& document, const Analysis& analysis, cons
     if (!analysis.hasConfiguration)
         return Error{"the model has no device configuration yet", {}};
     const Configuration& before = analysis.configuration;
-    Sequence sequence(document, analysis);
+    Sequence sequence(document);
     std::vector<std::shared_ptr<const NodeSpecs>> specs(document.annotations.nodes.size());
     for (std::size_t i = 0; i < specs.size(); ++i)
         if (document.annotations.nodes[i])
-            specs[i] = sequence.specs(NodeId(i));
+            specs[i] = specsAt(document, analysis, NodeId(i));
     sequence.add(editConfiguration(document, before.name, mesh));
-    const auto after = findConfiguration(sequence.present(), *analysis.shapes, before.name, sequence.pool());
+    const auto after =
+        findConfiguration(sequence.present(), *analysis.shapes, before.name, sequence.pool());
     if (!after)
         return after.error();
     for (std::size_t i = 0; i < specs.size(); ++i) {
         if (!specs[i])
             continue;
-        const DeviceGroup within = specs[i]->stage >= 0 ? after->stageDevices(specs[i]->stage) : DeviceGroup{};
+        const DeviceGroup within =
+            specs[i]->stage >= 0 ? after->stageDevices(specs[i]->stage) : DeviceGroup{};
         const NodeInfo& node = analysis.graph().node(NodeId(i));
         for (const DecodedSpec& spec : specs[i]->specs) {
             auto sharding = spec.layout ? decode(before.mesh, *spec.layout) : std::nullopt;
@@ -234,8 +259,8 @@ Result<Edit> changeMesh(const Document& document, const Analysis& analysis, cons
             }
             const auto layout = encode(mesh, *sharding, spec.layout->shape(), within);
             if (layout)
-                sequence.add(editSpec(sequence.present(), NodeId(i), before.name, spec.tensor, &*layout,
-                                      analysis.shapes->of(value)));
+                sequence.add(editSpec(sequence.present(), NodeId(i), before.name, spec.tensor,
+                                      &*layout, analysis.shapes->of(value)));
         }
     }
     return sequence.take("Change mesh");

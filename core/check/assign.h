@@ -22,32 +22,40 @@ struct TensorSlot {
 /// The tensor in the slot; invalid where the slot is omitted or out of range.
 ValueId valueAt(const GraphIndex& graph, TensorSlot slot);
 
-// `analysis` gives shapes, mesh and what is inferred; `document` the present annotations, which may be newer.
+// `analysis` gives shapes, mesh and what is inferred; `document` the present annotations, which may
+// be newer.
 
 /// Whether the node itself says something about the tensor, in the configuration of the analysis.
 bool hasSpec(const Document& document, const Analysis& analysis, TensorSlot slot);
 /// The pipeline stage of the node; -1: none.
 int stageOf(const Document& document, const Analysis& analysis, NodeId node);
-/// Mesh axes of each dimension: of the spec, else of what is inferred. nullopt: unknown rank, or no mesh explains it.
-std::optional<MeshSharding> shardingAt(const Document& document, const Analysis& analysis, TensorSlot slot);
+/// Mesh axes of each dimension: of the spec, else of what is inferred. nullopt: unknown rank, or no
+/// mesh explains it.
+std::optional<MeshSharding> shardingAt(const Document& document, const Analysis& analysis,
+                                       TensorSlot slot);
 
-/// Splits dimension `dim` of each slot along `axes` (major to minor; empty: not split). Other dimensions keep theirs,
-/// except for axes that `axes` takes from them. Errors: no configuration, a slot of unknown shape or without that
-/// dimension (named), an axis twice.
-Result<Edit> assignAxes(const Document& document, const Analysis& analysis, std::span<const TensorSlot> slots, int dim,
+/// Splits dimension `dim` of each slot along `axes` (major to minor; empty: not split). Other
+/// dimensions keep theirs, except for axes that `axes` takes from them. Errors: no configuration, a
+/// slot of unknown shape or without that dimension (named), an axis twice.
+Result<Edit> assignAxes(const Document& document, const Analysis& analysis,
+                        std::span<const TensorSlot> tensorSlots, int dim,
                         const std::vector<int>& axes);
 /// Whole on all devices of the node.
-Result<Edit> assignReplicated(const Document& document, const Analysis& analysis, std::span<const TensorSlot> slots);
+Result<Edit> assignReplicated(const Document& document, const Analysis& analysis,
+                              std::span<const TensorSlot> tensorSlots);
 /// Takes the specs of the slots away.
-Edit removeSpecs(const Document& document, const Analysis& analysis, std::span<const TensorSlot> slots);
+Edit removeSpecs(const Document& document, const Analysis& analysis,
+                 std::span<const TensorSlot> tensorSlots);
 /// Sets the stage of the nodes (-1 removes it).
-Edit assignStage(const Document& document, const Analysis& analysis, std::span<const NodeId> nodes, int stage);
+Edit assignStage(const Document& document, const Analysis& analysis, std::span<const NodeId> nodes,
+                 int stage);
 /// Takes specs and stages of the nodes away, in this configuration.
 Edit clearNodes(const Document& document, const Analysis& analysis, std::span<const NodeId> nodes);
 
-/// Changes the mesh of the configuration of the analysis. `newAxis` has, for each axis of the present mesh, its index in `mesh`
-/// (-1: gone). Specs that the present mesh explains are encoded again on the new one, without the axes
-/// that are gone; others stay as they are.
+/// Changes the mesh of the configuration of the analysis. `newAxis` has, for each axis of the
+/// present mesh, its index in `mesh`
+/// (-1: gone). Specs that the present mesh explains are encoded again on the new one, without the
+/// axes that are gone; others stay as they are.
 Result<Edit> changeMesh(const Document& document, const Analysis& analysis, const Mesh& mesh,
                         const std::vector<int>& newAxis);
 

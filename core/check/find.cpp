@@ -45,7 +45,8 @@ std::vector<Word> parseWords(std::string_view query) {
             return;
         Word parsed{{}, lowered(word)};
         const std::size_t colon = word.find(':');
-        if (colon != std::string::npos && std::ranges::find(kKeys, lowered(word.substr(0, colon))) != kKeys.end()) {
+        if (colon != std::string::npos &&
+            std::ranges::find(kKeys, lowered(word.substr(0, colon))) != kKeys.end()) {
             parsed.key = lowered(word.substr(0, colon));
             parsed.text = lowered(word.substr(colon + 1));
         }
@@ -73,7 +74,9 @@ std::string shapeText(const TensorInfo& info, bool bound) {
     for (std::size_t i = 0; i < info.symbolic.size(); ++i) {
         const Dimension& dim = info.symbolic[i];
         const std::int64_t size = bound && i < info.dims.size() ? info.dims[i] : dim.size;
-        text += (i == 0 ? "" : "x") + (size >= 0 ? std::to_string(size) : dim.symbol.empty() ? "?" : dim.symbol);
+        text += (i == 0 ? "" : "x") + (size >= 0            ? std::to_string(size)
+                                       : dim.symbol.empty() ? "?"
+                                                            : dim.symbol);
     }
     return text;
 }
@@ -92,7 +95,8 @@ std::string normalisedShape(std::string_view text) {
 
 class Finder {
 public:
-    Finder(const Analysis& analysis, std::vector<Word> words) : m_analysis(analysis), m_words(std::move(words)) {
+    Finder(const Analysis& analysis, std::vector<Word> words)
+        : m_analysis(analysis), m_words(std::move(words)) {
         for (Word& word : m_words)
             if (word.key == "shape")
                 word.text = normalisedShape(word.text);
@@ -109,8 +113,9 @@ private:
         const GraphIndex& graph = m_analysis.graph();
         const std::string& scope = graph.scope(graph.node(id).scope).path;
         if (word.key.empty())
-            return word.matches(graph.label(id)) || word.matches(graph.opType(id)) || word.matches(scope) ||
-                   word.matches(scope + "/" + graph.label(id)) || inTensors(id, word);
+            return word.matches(graph.label(id)) || word.matches(graph.opType(id)) ||
+                   word.matches(scope) || word.matches(scope + "/" + graph.label(id)) ||
+                   inTensors(id, word);
         if (word.key == "name")
             return word.matches(graph.label(id)) || word.matches(scope + "/" + graph.label(id));
         if (word.key == "op")
@@ -135,10 +140,10 @@ private:
                 if (!value)
                     continue;
                 const TensorInfo& info = m_analysis.shapes->of(value);
-                if (word.key == "type" ? word.matches(elementTypeName(info.elementType))
-                    : word.key == "shape"
-                        ? info.hasRank && (word.matches(shapeText(info, true)) || word.matches(shapeText(info, false)))
-                        : word.matches(m_analysis.graph().value(value).name))
+                if (word.key == "type"    ? word.matches(elementTypeName(info.elementType))
+                    : word.key == "shape" ? info.hasRank && (word.matches(shapeText(info, true)) ||
+                                                             word.matches(shapeText(info, false)))
+                                          : word.matches(m_analysis.graph().value(value).name))
                     return true;
             }
         }
@@ -154,10 +159,12 @@ private:
 
     bool inStage(NodeId id, const Word& word) const {
         const auto& nodes = m_analysis.annotations.nodes;
-        const int stage = id.index() < nodes.size() && nodes[id.index()] ? nodes[id.index()]->stage : -1;
+        const int stage =
+            id.index() < nodes.size() && nodes[id.index()] ? nodes[id.index()]->stage : -1;
         if (stage < 0)
             return word.text == "none";
-        return word.text == std::to_string(stage) || (word.glob && word.matches(std::to_string(stage)));
+        return word.text == std::to_string(stage) ||
+               (word.glob && word.matches(std::to_string(stage)));
     }
 
     bool inDiagnostics(NodeId id, const Word& word) const {
@@ -165,7 +172,8 @@ private:
         if (found == m_diagnostics.end())
             return false;
         return std::ranges::any_of(found->second, [&](const Diagnostic* diagnostic) {
-            return word.matches(diagnostic->code) || word.matches(severityName(diagnostic->severity)) ||
+            return word.matches(diagnostic->code) ||
+                   word.matches(severityName(diagnostic->severity)) ||
                    word.matches(diagnostic->message);
         });
     }
@@ -176,7 +184,8 @@ private:
         const NodeMeaning& node = m_analysis.meaning.nodes[id.index()];
         for (const auto* slots : {&node.inputs, &node.outputs})
             for (const SlotMeaning& slot : *slots)
-                if (word.key == "layout" ? word.matches(layoutSourceName(slot.source)) : usesAxis(slot.layout, word))
+                if (word.key == "layout" ? word.matches(layoutSourceName(slot.source))
+                                         : usesAxis(slot.layout, word))
                     return true;
         return false;
     }
@@ -189,7 +198,8 @@ private:
             if (const auto sharding = decode(m_analysis.configuration.mesh, *layout))
                 for (const auto& components : sharding->dims)
                     for (const MeshComponent& component : components)
-                        entry->second.insert(entry->second.end(), component.axes.begin(), component.axes.end());
+                        entry->second.insert(entry->second.end(), component.axes.begin(),
+                                             component.axes.end());
         }
         return std::ranges::any_of(entry->second, [&](int axis) {
             const std::string name = lowered(m_analysis.configuration.mesh.axes[axis].name);
@@ -205,7 +215,8 @@ private:
 
 }  // namespace
 
-std::vector<NodeId> findNodes(const Analysis& analysis, std::string_view query, const CancelToken& cancel) {
+std::vector<NodeId> findNodes(const Analysis& analysis, std::string_view query,
+                              const CancelToken& cancel) {
     std::vector<Word> words = parseWords(query);
     std::vector<NodeId> found;
     if (words.empty())

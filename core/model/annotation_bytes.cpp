@@ -33,8 +33,9 @@ Result<Annotations> annotationsFromBytes(std::string_view bytes, const Model& mo
         return Error{"these bytes are not annotations", {}};
     const std::size_t nodes = model.graph().nodes.size();
     if (static_cast<std::size_t>(proto.graph().node_size()) != nodes)
-        return Error{"these annotations are of a model with " + std::to_string(proto.graph().node_size()) +
-                         " nodes, this one has " + std::to_string(nodes),
+        return Error{"these annotations are of a model with " +
+                         std::to_string(proto.graph().node_size()) + " nodes, this one has " +
+                         std::to_string(nodes),
                      {}};
     Annotations annotations;
     annotations.configurations.assign(proto.configuration().begin(), proto.configuration().end());
@@ -42,9 +43,11 @@ Result<Annotations> annotationsFromBytes(std::string_view bytes, const Model& mo
         annotations.metadata[entry.key()] = entry.value();
     annotations.nodes.resize(nodes);
     for (std::size_t i = 0; i < nodes; ++i) {
-        const auto& configurations = proto.graph().node(static_cast<int>(i)).device_configurations();
+        const auto& configurations =
+            proto.graph().node(static_cast<int>(i)).device_configurations();
         if (!configurations.empty())
-            annotations.nodes[i] = std::make_shared<const NodeAnnotation>(configurations.begin(), configurations.end());
+            annotations.nodes[i] = std::make_shared<const NodeAnnotation>(configurations.begin(),
+                                                                          configurations.end());
     }
     return annotations;
 }

@@ -37,7 +37,7 @@ std::string listText(const Values& values, ToText toText) {
     for (const auto& value : values) {
         if (text.size() > 1)
             text += ", ";
-        if (text.size() > kMaxAttributeText)
+        if (text.size() > kMaxAttributeText - 60)
             return text + "...] (" + std::to_string(values.size()) + " values)";
         text += toText(value);
     }
@@ -65,17 +65,19 @@ std::string valueText(const onnx::AttributeProto& attribute) {
     if (!attribute.ref_attr_name().empty())
         return "= " + attribute.ref_attr_name();
     switch (attribute.type()) {
-    case A::INT: return numberText(attribute.i());
-    case A::FLOAT: return numberText(attribute.f());
-    case A::STRING: return attribute.s();
-    case A::TENSOR: return tensorText(attribute.t());
-    case A::GRAPH: return graphText(attribute.g());
-    case A::INTS: return listText(attribute.ints(), [](std::int64_t v) { return numberText(v); });
-    case A::FLOATS: return listText(attribute.floats(), [](float v) { return numberText(v); });
-    case A::STRINGS: return listText(attribute.strings(), [](const std::string& v) { return v; });
-    case A::TENSORS: return listText(attribute.tensors(), tensorText);
-    case A::GRAPHS: return listText(attribute.graphs(), graphText);
-    default: return {};
+        case A::INT: return numberText(attribute.i());
+        case A::FLOAT: return numberText(attribute.f());
+        case A::STRING: return attribute.s();
+        case A::TENSOR: return tensorText(attribute.t());
+        case A::GRAPH: return graphText(attribute.g());
+        case A::INTS:
+            return listText(attribute.ints(), [](std::int64_t v) { return numberText(v); });
+        case A::FLOATS: return listText(attribute.floats(), [](float v) { return numberText(v); });
+        case A::STRINGS:
+            return listText(attribute.strings(), [](const std::string& v) { return v; });
+        case A::TENSORS: return listText(attribute.tensors(), tensorText);
+        case A::GRAPHS: return listText(attribute.graphs(), graphText);
+        default: return {};
     }
 }
 

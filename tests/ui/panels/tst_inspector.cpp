@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ui/panels/inspector_panel.h"
+
+#include "check/assign.h"
+#include "support/ui/editor_fixture.h"
+#include "ui/panels/axis_picker.h"
+#include "ui/panels/mesh_panel.h"
+#include "ui/panels/tensor_editor.h"
+#include "ui/window/theme.h"
+
+#include <QComboBox>
+#include <QMenu>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QSpinBox>
+#include <QTableWidget>
+#include <QTest>
+#include <QToolButton>
+#include <QTreeView>
+#include <QTreeWidget>
+
+#include <optional>
+
+using namespace shardwright;
+using namespace shardwright::test;
+
+namespace {
+
+struct Fixture {
+    Sandbox box;
+    EditorSession session;
+    InspectorPanel inspector{&session};
+    MeshPanel mesh{&session};
+
+    explicit Fixture(const ModelBuilder& model = mlp(), bool withMesh = true) {
+        applyTheme(ThemeChoice::Light);
+        QObject::connect(&session, &EditorSession::analysisChanged, &inspector,
+                         &InspectorPanel::setAnalysis);
+        QObject::connect(&session, &EditorSession::analysisChanged, &mesh, &MeshPanel::setAnalysis);
+        inspector.resize(380, 700);
+        inspector.show();
+        mesh.resize(320, 300);
+        mesh.show();
+        if (!openAndAnalyse(session, box.write("m.onnx", model.bytes())))
+            qFatal("not opened");
+        if (withMesh)
+            addMesh(session, {{{"dp", 2}, {"tp", 2}}});
+    }
+    NodeId node(const char* name) const { return nodeNamed(session.document().graph(), name); }
+    QTreeView* tensors() const { return inspector.findChild<QTreeView*>("tensors"); }
+    AxisPicker* picker(int dim) const { return inspector.tensorEditor()->picker(dim); }
+    std::string axes(TensorSlot slot) {
+        std::string text;
+        const auto sharding = shardingAt(session.document(), *session.analysis(), slot);
+        for (const auto& dim :
+             sharding ? sharding->dims : std::vector<std::vector<MeshComponent>>()) {
+            text += "[";
+            for (const auto& component : dim)
+                for (const int axis : component.axes)
+                    text += session.analysis()
+                                ->configuration.mesh.axes[static_cast<std::size_t>(axis)]
+                                .name;
+            text += "]";
+        }
+        return text;
+    }
+};
+
+/// Opens the picker's menu with the keyboard and takes the entry with Enter.
+void choose(AxisPicker* picker, const QString& entry) {
+    picker->setFocus();
+    bool taken = false;
+    // The menu has its own event loop.
+    QTimer::singleShot(0, picker, [&] {
+        QMenu* menu = picker->menu();
+        for (int i = 0; i < 20 && menu->isVisible(); ++i) {
+            QTest::keyClick(menu, Qt::Key_Down);
+            if (menu->activeAction() && menu->activeAction()->text() == entry) {
+                taken = true;
+                QTest::keyClick(menu, Qt::Key_Return);
+                return;
+            }
+        }
+        menu->hide();
+    });
+    QTest::mouseClick(picker, Qt::LeftButton);
+    QVERIFY2(taken, qPrintable("no entry " + entry));
+}
+
+}  // namespace
+
+class TstInspector : public QObject {
+    Q_OBJECT
+private slots:
+    void withoutSelectionItSaysWhatToDo() {
+        Fixture f;
+        QVERIFY(!f.tensors()->isVisible());
+    }
+    void aNodeShowsItsTensorsAndAttributes() {
+        Fixture f(mlp().op("Softmax", {"y"}, {"z"}, "soft", {{"axis", 1}}).output("z"));
+        f.inspector.showNodes({f.node("soft")});
+        QCOMPARE(f.tensors()->model()->rowCount(), 2);
+        auto* attributes = f.inspector.findChild<QTreeWidget*>("attributes");
+        QCOMPARE(attributes->topLevelItemCount(), 1);
+        QCOMPARE(attributes->topLevelItem(0)->text(0), QString("axis"));
+        QCOMPARE(attributes->topLevelItem(0)->text(1), QString("1"));
+    }
+    void choosingAnAxisSplitsTheDimension() {
+        Fixture f;
+        const TensorSlot slot{f.node("mm1"), false, 1};
+        f.inspector.selectSlot(slot);
+        choose(f.picker(1), "tp (2)");
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(f.axes(slot), std::string("[][tp]"));
+        QCOMPARE(f.session.undoStack()->undoText(), QString("Assign axis tp to w1 at mm1"));
+        QCOMPARE(f.picker(1)->axes(), std::vector<int>{1});
+        f.session.undoStack()->undo();
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(f.picker(1)->axes(), std::vector<int>{});
+    }
+    void severalAxesAreOrdered() {
+        Fixture f;
+        const TensorSlot slot{f.node("mm1"), false, 1};
+        f.inspector.selectSlot(slot);
+        choose(f.picker(1), "tp (2)");
+        QVERIFY(waitForAnalysis(f.session));
+        choose(f.picker(1), "dp, then tp");
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(f.axes(slot), std::string("[][dptp]"));
+        choose(f.picker(0), "dp (2), taken from dimension 1");
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(f.axes(slot), std::string("[dp][tp]"));
+    }
+    void replicateAndRemove() {
+        Fixture f;
+        const TensorSlot slot{f.node("mm1"), false, 0};
+        f.inspector.selectSlot(slot);
+        QTest::mouseClick(f.inspector.findChild<QPushButton*>("replicate"), Qt::LeftButton);
+        QVERIFY(waitForAnalysis(f.session));
+        QVERIFY(hasSpec(f.session.document(), *f.session.analysis(), slot));
+        auto* remove = f.inspector.findChild<QPushButton*>("removeSpec");
+        QVERIFY(remove->isEnabled());
+        QTest::mouseClick(remove, Qt::LeftButton);
+        QVERIFY(waitForAnalysis(f.session));
+        QVERIFY(!hasSpec(f.session.document(), *f.session.analysis(), slot));
+        QVERIFY(!remove->isEnabled());
+    }
+    void oneChoiceGoesToAllSelectedNodesOfItsKind() {
+        Fixture f;
+        f.inspector.showNodes({f.node("act"), f.node("mm2"), f.node("mm1")});
+        f.tensors()->setCurrentIndex(f.tensors()->model()->index(1, 0));
+        choose(f.picker(0), "dp (2)");
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(f.session.undoStack()->undoText(), QString("Assign axis dp to 2 nodes"));
+        QCOMPARE(f.axes({f.node("mm1"), false, 1}), std::string("[dp][]"));
+        QCOMPARE(f.axes({f.node("mm2"), false, 1}), std::string("[dp][]"));
+        const int count = f.session.undoStack()->count();
+        f.session.undoStack()->undo();
+        QVERIFY(waitForAnalysis(f.session));
+        QVERIFY(!hasSpec(f.session.document(), *f.session.analysis(), {f.node("mm1"), false, 1}));
+        QVERIFY(!hasSpec(f.session.document(), *f.session.analysis(), {f.node("mm2"), false, 1}));
+        QCOMPARE(f.session.undoStack()->index(), count - 1);
+    }
+    void theStageIsSetWithTheKeyboard() {
+        Fixture f;
+        f.inspector.showNodes({f.node("mm1"), f.node("act")});
+        auto* stage = f.inspector.findChild<QSpinBox*>("stage");
+        QCOMPARE(stage->text(), QString("none"));
+        stage->setFocus();
+        QTest::keyClick(stage, Qt::Key_Up);
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(stageOf(f.session.document(), *f.session.analysis(), f.node("mm1")), 0);
+        QCOMPARE(stageOf(f.session.document(), *f.session.analysis(), f.node("act")), 0);
+        QCOMPARE(f.session.undoStack()->undoText(), QString("Assign stage 0 to 2 nodes"));
+    }
+    void enterOnAnInputGoesToItsProducer() {
+        Fixture f;
+        f.inspector.selectSlot({f.node("mm2"), false, 0});
+        QList<NodeId> wanted;
+        connect(&f.inspector, &InspectorPanel::nodeWanted, this,
+                [&](NodeId node) { wanted << node; });
+        f.tensors()->setFocus();
+        QTest::keyClick(f.tensors(), Qt::Key_Return);
+        QCOMPARE(wanted, QList<NodeId>{f.node("act")});
+    }
+    void withoutMeshItOffersOne() {
+        Fixture f(mlp(), false);
+        f.inspector.showNodes({f.node("mm1")});
+        QVERIFY(!f.picker(0)->isEnabled());
+        QTest::mouseClick(f.mesh.findChild<QPushButton*>("addFirstMesh"), Qt::LeftButton);
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(f.session.analysis()->configuration.name, std::string("default"));
+        QVERIFY(f.picker(0)->isEnabled());
+    }
+    void unevenSplitsAreWarnedOf() {
+        Fixture f(ModelBuilder{}.input("x", {10, 4}).op("Relu", {"x"}, {"y"}, "relu").output("y"),
+                  false);
+        addMesh(f.session, {{{"tp", 4}}});
+        f.inspector.selectSlot({f.node("relu"), false, 0});
+        choose(f.picker(0), "tp (4)");
+        QVERIFY(waitForAnalysis(f.session));
+        bool warned = false;
+        for (const QLabel* label : f.inspector.findChildren<QLabel*>())
+            warned = warned || label->text() == "⚠ 10 → 3 + 3 + 3 + 1";
+        QVERIFY(warned);
+    }
+    void axesAreResizedRenamedAddedAndRemoved() {
+        Fixture f;
+        const TensorSlot slot{f.node("mm1"), false, 1};
+        f.inspector.selectSlot(slot);
+        choose(f.picker(1), "tp (2)");
+        QVERIFY(waitForAnalysis(f.session));
+        auto* axes = f.mesh.findChild<QTableWidget*>("axes");
+        QCOMPARE(axes->rowCount(), 2);
+        axes->item(1, 1)->setData(Qt::EditRole, 4);
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(f.session.analysis()->configuration.mesh.text(), std::string("dp=2,tp=4"));
+        QCOMPARE(f.axes(slot), std::string("[][tp]"));
+        axes->item(1, 0)->setText("model");
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(f.axes(slot), std::string("[][model]"));
+        axes->setCurrentCell(0, 0);
+        QTest::mouseClick(button(f.mesh, "Remove the axis"), Qt::LeftButton);
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(f.session.analysis()->configuration.mesh.text(), std::string("model=4"));
+        QTest::mouseClick(button(f.mesh, "Add an axis"), Qt::LeftButton);
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(f.session.analysis()->configuration.mesh.axes.size(), std::size_t(2));
+        while (f.session.undoStack()->canUndo())
+            f.session.undoStack()->undo();
+        QVERIFY(*f.session.document().toBytes() == mlp().bytes());
+    }
+    void aBadAxisNameIsRefusedWithWords() {
+        Fixture f;
+        QSignalSpy refused(&f.mesh, &MeshPanel::refused);
+        auto* axes = f.mesh.findChild<QTableWidget*>("axes");
+        const int before = f.session.undoStack()->count();
+        axes->item(0, 0)->setText("not a name!");
+        QCOMPARE(refused.count(), 1);
+        QCOMPARE(f.session.undoStack()->count(), before);
+        QCOMPARE(axes->item(0, 0)->text(), QString("dp"));
+    }
+    void configurationsAreAddedChosenAndRemoved() {
+        Fixture f;
+        QTest::mouseClick(button(f.mesh, "Add a configuration"), Qt::LeftButton);
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(f.session.analysis()->configuration.name, std::string("default"));
+        auto* box = f.mesh.findChild<QComboBox*>("configurations");
+        QCOMPARE(box->count(), 2);
+        QTest::mouseClick(button(f.mesh, "Remove this configuration"), Qt::LeftButton);
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(f.session.analysis()->configuration.name, std::string("c"));
+    }
+
+private:
+    static QToolButton* button(QWidget& parent, const QString& tip) {
+        for (auto* each : parent.findChildren<QToolButton*>())
+            if (each->toolTip() == tip)
+                return each;
+        qFatal("no button %s", qPrintable(tip));
+    }
+};
+
+QTEST_MAIN(TstInspector)
+#include "tst_inspector.moc"

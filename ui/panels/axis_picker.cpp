@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ui/panels/axis_picker.h"
+
+#include "ui/panels/chips.h"
+#include "ui/window/text.h"
+
+#include <QActionGroup>
+#include <QMenu>
+
+#include <algorithm>
+
+namespace shardwright {
+
+AxisPicker::AxisPicker(QWidget* parent) : QToolButton(parent) {
+    setPopupMode(QToolButton::InstantPopup);
+    setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    setFocusPolicy(Qt::StrongFocus);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    auto* menu = new QMenu(this);
+    setMenu(menu);
+    connect(menu, &QMenu::aboutToShow, this, &AxisPicker::buildMenu);
+}
+
+void AxisPicker::show(const Mesh& mesh, const std::vector<int>& axes,
+                      const std::vector<int>& axesOfOthers) {
+    m_mesh = mesh;
+    m_axes = axes;
+    m_usedBy = axesOfOthers;
+    setText(axes.empty() ? tr("not split") : menuText(axesText(axes)));
+    setIcon(axisIcon(axes, palette(), devicePixelRatioF()));
+    setIconSize(QSize(static_cast<int>(std::max<std::size_t>(axes.size(), 1)) * 12, 14));
+}
+
+QString AxisPicker::axisText(int axis) const {
+    const MeshAxis& info = m_mesh.axes[static_cast<std::size_t>(axis)];
+    return tr("%1 (%2)").arg(toQt(info.name)).arg(info.size);
+}
+
+QString AxisPicker::axesText(const std::vector<int>& axes) const {
+    QStringList names;
+    for (const int axis : axes)
+        names << toQt(m_mesh.axes[static_cast<std::size_t>(axis)].name);
+    return names.join(tr(", then "));
+}
+
+void AxisPicker::addChoice(const QString& text, const std::vector<int>& axes, bool checked) {
+    QAction* action =
+        menu()->addAction(axisIcon(axes, palette(), devicePixelRatioF()), menuText(text));
+    action->setCheckable(true);
+    action->setChecked(checked);
+    connect(action, &QAction::triggered, this, [this, axes] { emit axesChosen(axes); });
+}
+
+void AxisPicker::buildMenu() {
+    menu()->clear();
+    addChoice(tr("Not split"), {}, m_axes.empty());
+    const int count = static_cast<int>(m_mesh.axes.size());
+    for (int axis = 0; axis < count; ++axis) {
+        QString text = axisText(axis);
+        if (const int dim = m_usedBy[static_cast<std::size_t>(axis)]; dim >= 0)
+            text = tr("%1, taken from dimension %2").arg(text).arg(dim);
+        addChoice(text, {axis}, m_axes == std::vector<int>{axis});
+    }
+    if (m_axes.empty() || count < 2)
+        return;
+    menu()->addSeparator();
+    if (m_axes.size() > 1)
+        addChoice(axesText(m_axes), m_axes, true);
+    for (int axis = 0; axis < count; ++axis) {
+        if (std::ranges::find(m_axes, axis) != m_axes.end())
+            continue;
+        std::vector<int> more = m_axes;
+        more.push_back(axis);
+        addChoice(axesText(more), more, false);
+    }
+    if (m_axes.size() > 1)
+        addChoice(axesText({m_axes.rbegin(), m_axes.rend()}), {m_axes.rbegin(), m_axes.rend()},
+                  false);
+    else
+        for (int axis = 0; axis < count; ++axis)
+            if (axis != m_axes.front())
+                addChoice(axesText({axis, m_axes.front()}), {axis, m_axes.front()}, false);
+}
+
+}  // namespace shardwright

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ui/panels/communication_panel.h"
+
+#include "ui/panels/chips.h"
+#include "ui/panels/communication_model.h"
+#include "ui/window/text.h"
+
+#include <QBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QSortFilterProxyModel>
+#include <QTreeView>
+
+namespace shardwright {
+
+CommunicationPanel::CommunicationPanel(QWidget* parent) : QWidget(parent) {
+    m_model = new CommunicationModel(this);
+    m_sorted = new QSortFilterProxyModel(this);
+    m_sorted->setSourceModel(m_model);
+    m_sorted->setSortRole(CommunicationModel::SortRole);
+    m_view = new QTreeView(this);
+    m_view->setObjectName(QStringLiteral("communication"));
+    m_view->setModel(m_sorted);
+    m_view->setRootIsDecorated(false);
+    m_view->setUniformRowHeights(true);
+    m_view->setAllColumnsShowFocus(true);
+    m_view->setSortingEnabled(true);
+    m_view->header()->setSortIndicator(-1, Qt::AscendingOrder);
+    m_view->setItemDelegateForColumn(CommunicationModel::Axes, new ChipDelegate(m_view));
+    constexpr int kWidths[] = {140, 80, 110, 200, 160, 80, 80};
+    for (int column = 0; column < static_cast<int>(std::size(kWidths)); ++column)
+        m_view->header()->resizeSection(column, kWidths[column]);
+    connect(m_view, &QTreeView::activated, this, [this](const QModelIndex& index) {
+        if (const CommEntry* entry = m_model->entry(m_sorted->mapToSource(index).row()))
+            emit nodeWanted(entry->node);
+    });
+    m_empty = new QLabel(this);
+    m_empty->setAlignment(Qt::AlignCenter);
+    m_empty->setProperty("role", "muted");
+    m_total = new QLabel(this);
+    m_total->setTextFormat(Qt::PlainText);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(8, 6, 8, 8);
+    column->setSpacing(6);
+    column->addWidget(m_view, 1);
+    column->addWidget(m_empty, 1);
+    column->addWidget(m_total);
+    setAnalysis(nullptr);
+}
+
+QString CommunicationPanel::totalText(const Analysis& analysis) const {
+    QStringList kinds;
+    for (const auto& [kind, total] : analysis.communication.byKind())
+        kinds << QStringLiteral("%1 × %2").arg(total.count).arg(toQt(collectiveName(kind)));
+    return tr("Total %1 · %2")
+        .arg(byteText(analysis.communication.totalBytes), kinds.join(QStringLiteral(", ")));
+}
+
+void CommunicationPanel::setAnalysis(std::shared_ptr<const Analysis> analysis) {
+    m_model->setAnalysis(analysis);
+    const bool any = m_model->rowCount() > 0;
+    m_view->setVisible(any);
+    m_empty->setVisible(!any);
+    m_total->setVisible(any);
+    m_empty->setText(!analysis ? tr("Open a model to see what it communicates.")
+                     : !analysis->hasConfiguration
+                         ? tr("Nothing is sharded: the model has no device configuration.")
+                         : tr("Nothing is communicated."));
+    if (any) {
+        m_total->setText(totalText(*analysis));
+        m_total->setToolTip(exactByteText(analysis->communication.totalBytes));
+    }
+}
+
+}  // namespace shardwright

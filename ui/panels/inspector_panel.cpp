@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ui/panels/inspector_panel.h"
+
+#include "model/attributes.h"
+#include "ui/panels/chips.h"
+#include "ui/panels/elided_label.h"
+#include "ui/panels/node_problems.h"
+#include "ui/panels/tensor_editor.h"
+#include "ui/panels/tensor_model.h"
+#include "ui/window/editor_session.h"
+#include "ui/window/text.h"
+
+#include <QBoxLayout>
+#include <QHeaderView>
+#include <QPushButton>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QSignalBlocker>
+#include <QSpinBox>
+#include <QTreeView>
+#include <QTreeWidget>
+
+#include <map>
+
+namespace shardwright {
+namespace {
+
+constexpr int kMaxStage = 9999;
+constexpr int kMaxTableRows = 9;
+
+QLabel* heading(const QString& text, QWidget* parent) {
+    auto* label = new QLabel(text, parent);
+    label->setProperty("role", "heading");
+    return label;
+}
+
+}  // namespace
+
+InspectorPanel::InspectorPanel(EditorSession* session, QWidget* parent)
+    : QWidget(parent), m_session(session) {
+    m_model = new TensorModel(this);
+    m_empty = new QLabel(tr("Select a node to see and change how its tensors are split."), this);
+    m_empty->setWordWrap(true);
+    m_empty->setAlignment(Qt::AlignHCenter | Qt::AlignTop);
+    m_empty->setProperty("role", "muted");
+    m_empty->setContentsMargins(16, 24, 16, 16);
+
+    auto* content = new QWidget;
+    auto* column = new QVBoxLayout(content);
+    column->setContentsMargins(12, 8, 12, 12);
+    column->setSpacing(6);
+    column->addWidget(buildHeader());
+    m_problems = new NodeProblems(session, content);
+    column->addWidget(m_problems);
+    column->addWidget(buildTensors());
+    m_editor = new TensorEditor(session, content);
+    connect(m_editor, &TensorEditor::nodeWanted, this, &InspectorPanel::nodeWanted);
+    connect(m_editor, &TensorEditor::refused, this, &InspectorPanel::refused);
+    column->addWidget(m_editor);
+    column->addWidget(buildAttributes());
+    column->addStretch(1);
+
+    m_scroll = new QScrollArea(this);
+    m_scroll->setWidgetResizable(true);
+    m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_scroll->setFocusPolicy(Qt::NoFocus);
+    m_scroll->setWidget(content);
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(0, 0, 0, 0);
+    outer->addWidget(m_empty, 1);
+    outer->addWidget(m_scroll, 1);
+    refresh();
+}
+
+QWidget* InspectorPanel::buildHeader() {
+    auto* header = new QWidget;
+    m_operator = new ElidedLabel(header);
+    m_operator->setProperty("role", "title");
+    m_name = new ElidedLabel(header);
+    m_scope = new ElidedLabel(header);
+    m_scope->setProperty("role", "muted");
+    m_stage = new QSpinBox(header);
+    m_stage->setObjectName(QStringLiteral("stage"));
+    m_stage->setRange(-1, kMaxStage);
+    m_stage->setSpecialValueText(tr("none"));
+    m_stage->setKeyboardTracking(false);
+    m_stage->setAccessibleName(tr("Pipeline stage"));
+    connect(m_stage, &QSpinBox::valueChanged, this, &InspectorPanel::stageChosen);
+    m_stageDevices = new QLabel(header);
+    m_stageDevices->setProperty("role", "muted");
+    m_clear = new QPushButton(tr("Clear"), header);
+    m_clear->setToolTip(tr("Remove layouts and stage of the selected nodes"));
+    connect(m_clear, &QPushButton::clicked, this, &InspectorPanel::clearAnnotations);
+    m_addMesh = new QPushButton(tr("Add a device mesh…"), header);
+    m_addMesh->setToolTip(tr("Layouts need a device configuration; this model has none"));
+    connect(m_addMesh, &QPushButton::clicked, this, &InspectorPanel::meshWanted);
+
+    m_stageRow = new QWidget(header);
+    auto* row = new QHBoxLayout(m_stageRow);
+    row->setContentsMargins(0, 0, 0, 0);
+    auto* label = new QLabel(tr("&Stage"), m_stageRow);
+    label->setBuddy(m_stage);
+    row->addWidget(label);
+    row->addWidget(m_stage);
+    row->addWidget(m_stageDevices, 1);
+    row->addWidget(m_clear);
+    auto* column = new QVBoxLayout(header);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(3);
+    column->addWidget(m_operator);
+    column->addWidget(m_name);
+    column->addWidget(m_scope);
+    column->addSpacing(4);
+    column->addWidget(m_stageRow);
+    column->addWidget(m_addMesh, 0, Qt::AlignLeft);
+    return header;
+}
+
+QWidget* InspectorPanel::buildTensors() {
+    auto* box = new QWidget;
+    m_tensorsTitle = heading(tr("Inputs and outputs"), box);
+    m_table = new QTreeView(box);
+    m_table->setObjectName(QStringLiteral("tensors"));
+    m_table->setModel(m_model);
+    m_table->setRootIsDecorated(false);
+    m_table->setUniformRowHeights(true);
+    m_table->setAllColumnsShowFocus(true);
+    m_table->setTextElideMode(Qt::ElideMiddle);
+    m_table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_table->setItemDelegateForColumn(TensorModel::Layout, new ChipDelegate(m_table));
+    m_table->header()->setStretchLastSection(false);
+    m_table->header()->setSectionResizeMode(TensorModel::Tensor, QHeaderView::Stretch);
+    m_table->header()->setSectionResizeMode(TensorModel::Shape, QHeaderView::ResizeToContents);
+    m_table->header()->setSectionResizeMode(TensorModel::Layout, QHeaderView::ResizeToContents);
+    m_table->setToolTip(tr("Double-click or Enter goes to the tensor's producer or consumer"));
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+            &InspectorPanel::currentTensorChanged);
+    connect(m_table, &QTreeView::activated, this, [this](const QModelIndex& index) {
+        const TensorSlot slot = m_model->slot(index.row());
+        const ValueInfo& value = m_analysis->graph().value(m_model->value(index.row()));
+        if (!slot.output && value.producer)
+            emit nodeWanted(value.producer);
+        else if (slot.output && !value.uses.empty())
+            emit nodeWanted(value.uses.front().node);
+        else
+            emit valueWanted(value.id);
+    });
+    auto* column = new QVBoxLayout(box);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(4);
+    column->addWidget(m_tensorsTitle);
+    column->addWidget(m_table);
+    return box;
+}
+
+QWidget* InspectorPanel::buildAttributes() {
+    auto* box = new QWidget;
+    m_attributesTitle = heading(tr("Attributes"), box);
+    m_attributes = new QTreeWidget(box);
+    m_attributes->setObjectName(QStringLiteral("attributes"));
+    m_attributes->setColumnCount(2);
+    m_attributes->setHeaderLabels({tr("Name"), tr("Value")});
+    m_attributes->setRootIsDecorated(false);
+    m_attributes->setUniformRowHeights(true);
+    m_attributes->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+    auto* column = new QVBoxLayout(box);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(4);
+    column->addWidget(m_attributesTitle);
+    column->addWidget(m_attributes);
+    return box;
+}
+
+void InspectorPanel::showNodes(const QList<NodeId>& nodes) {
+    if (nodes == m_nodes)
+        return;
+    m_nodes = nodes;
+    refresh();
+}
+
+void InspectorPanel::showValue(ValueId value) {
+    if (!m_analysis || !value)
+        return;
+    const ValueInfo& info = m_analysis->graph().value(value);
+    if (info.producer)
+        selectSlot({info.producer, true, info.producerSlot});
+    else if (!info.uses.empty())
+        selectSlot({info.uses.front().node, false, info.uses.front().slot});
+}
+
+void InspectorPanel::selectSlot(TensorSlot slot) {
+    showNodes({slot.node});
+    const int row = m_model->rowOf(slot);
+    if (row >= 0)
+        m_table->setCurrentIndex(m_model->index(row, 0));
+}
+
+void InspectorPanel::setAnalysis(std::shared_ptr<const Analysis> analysis) {
+    // Ids of another model mean nothing here.
+    if (!analysis || (m_analysis && m_analysis->document.model != analysis->document.model))
+        m_nodes.clear();
+    m_analysis = std::move(analysis);
+    refresh();
+}
+
+void InspectorPanel::refresh() {
+    const bool some = m_analysis && !m_nodes.isEmpty();
+    m_empty->setVisible(!some);
+    m_scroll->setVisible(some);
+    const NodeId node = some ? m_nodes.last() : NodeId();
+    m_model->show(some ? m_analysis : nullptr, node);
+    m_problems->show(m_nodes.size() == 1 ? m_analysis : nullptr, node);
+    if (!some)
+        return;
+    refreshHeader();
+    refreshStage();
+    refreshAttributes();
+    fitTable();
+    if (!m_table->currentIndex().isValid() && m_model->rowCount() > 0)
+        m_table->setCurrentIndex(m_model->index(0, 0));
+    currentTensorChanged();
+}
+
+QString InspectorPanel::nodesText() const {
+    std::map<std::string_view, int> operators;
+    for (const NodeId node : m_nodes)
+        ++operators[m_analysis->graph().opType(node)];
+    QStringList parts;
+    for (const auto& [op, count] : operators)
+        parts << (count == 1 ? toQt(op) : QStringLiteral("%1 × %2").arg(toQt(op)).arg(count));
+    return parts.join(QStringLiteral(", "));
+}
+
+void InspectorPanel::refreshHeader() {
+    const GraphIndex& graph = m_analysis->graph();
+    const NodeInfo& node = graph.node(m_nodes.last());
+    if (m_nodes.size() > 1) {
+        m_operator->setText(tr("%n nodes", nullptr, static_cast<int>(m_nodes.size())));
+        m_name->setText(nodesText());
+        m_scope->setText(tr("Tensors of %1; changes go to all of its kind")
+                             .arg(oneLine(graph.label(node.id), 60)));
+    } else {
+        const std::string_view domain = graph.domain(node.id);
+        m_operator->setText(oneLine(
+            domain.empty() ? std::string(graph.opType(node.id))
+                           : std::string(domain) + "::" + std::string(graph.opType(node.id))));
+        m_name->setText(oneLine(graph.label(node.id), 500));
+        const QString scope = oneLine(graph.scope(node.scope).path, 500);
+        m_scope->setText(scope.isEmpty() ? tr("node %1").arg(node.index)
+                                         : tr("%1 · node %2").arg(scope).arg(node.index));
+    }
+    m_tensorsTitle->setText(tr("Inputs and outputs"));
+}
+
+void InspectorPanel::refreshStage() {
+    const bool has = m_analysis->hasConfiguration;
+    m_stageRow->setVisible(has);
+    m_addMesh->setVisible(!has);
+    if (!has)
+        return;
+    const int stage = stageOf(m_session->document(), *m_analysis, m_nodes.last());
+    const QSignalBlocker blocker(m_stage);
+    m_stage->setValue(stage);
+    const DeviceGroup devices =
+        stage < 0 ? DeviceGroup{} : m_analysis->configuration.stageDevices(stage);
+    m_stageDevices->setText(stage < 0         ? QString()
+                            : devices.empty() ? tr("not bound to devices")
+                                              : tr("devices %1").arg(deviceList(devices)));
+    bool annotated = false;
+    for (const NodeId node : m_nodes)
+        annotated = annotated || m_session->document().annotations.nodes[node.index()];
+    m_clear->setEnabled(annotated);
+}
+
+void InspectorPanel::refreshAttributes() {
+    const auto texts = attributeTexts(m_analysis->graph(), m_nodes.last());
+    m_attributes->clear();
+    m_attributes->parentWidget()->setVisible(!texts.empty() && m_nodes.size() == 1);
+    for (const AttributeText& text : texts) {
+        auto* item = new QTreeWidgetItem({oneLine(text.name), oneLine(text.value, 500)});
+        item->setToolTip(0, toolTipText(toQt(text.type)));
+        item->setToolTip(1, toolTipText(toQt(text.value)));
+        m_attributes->addTopLevelItem(item);
+    }
+    const int rows = std::min<int>(static_cast<int>(texts.size()), kMaxTableRows);
+    m_attributes->setFixedHeight(m_attributes->header()->sizeHint().height() +
+                                 rows * std::max(m_attributes->sizeHintForRow(0), 18) + 4);
+}
+
+void InspectorPanel::fitTable() {
+    const int rows = std::clamp(m_model->rowCount(), 1, kMaxTableRows);
+    m_table->setFixedHeight(m_table->header()->sizeHint().height() +
+                            rows * std::max(m_table->sizeHintForRow(0), 20) + 4);
+}
+
+std::vector<TensorSlot> InspectorPanel::likeSlots(TensorSlot slot) const {
+    const GraphIndex& graph = m_analysis->graph();
+    const TensorInfo& info = m_analysis->shapes->of(valueAt(graph, slot));
+    std::vector<TensorSlot> tensorSlots{slot};
+    for (const NodeId node : m_nodes) {
+        const TensorSlot other{node, slot.output, slot.slot};
+        if (node == slot.node || graph.opType(node) != graph.opType(slot.node) ||
+            graph.domain(node) != graph.domain(slot.node))
+            continue;
+        const ValueId value = valueAt(graph, other);
+        if (!value)
+            continue;
+        const TensorInfo& otherInfo = m_analysis->shapes->of(value);
+        if (otherInfo.concrete() && otherInfo.dims.size() == info.dims.size())
+            tensorSlots.push_back(other);
+    }
+    return tensorSlots;
+}
+
+void InspectorPanel::currentTensorChanged() {
+    const QModelIndex current = m_table->currentIndex();
+    const bool valid = m_analysis && current.isValid() && current.row() < m_model->rowCount();
+    if (!valid)
+        m_editor->show(nullptr, {});
+    else
+        m_editor->show(m_analysis, likeSlots(m_model->slot(current.row())));
+    emit tensorShown(valid ? m_model->value(current.row()) : ValueId());
+}
+
+void InspectorPanel::stageChosen(int stage) {
+    const std::vector<NodeId> nodes(m_nodes.begin(), m_nodes.end());
+    const QString places = nodes.size() > 1
+                               ? tr("%n nodes", nullptr, static_cast<int>(nodes.size()))
+                               : oneLine(m_analysis->graph().label(nodes.front()), 40);
+    m_session->push(assignStage(m_session->document(), *m_analysis, nodes, stage),
+                    stage < 0 ? tr("Remove stage of %1").arg(places)
+                              : tr("Assign stage %1 to %2").arg(stage).arg(places));
+}
+
+void InspectorPanel::clearAnnotations() {
+    const std::vector<NodeId> nodes(m_nodes.begin(), m_nodes.end());
+    m_session->push(clearNodes(m_session->document(), *m_analysis, nodes),
+                    tr("Remove annotations of %n nodes", nullptr, static_cast<int>(nodes.size())));
+}
+
+}  // namespace shardwright

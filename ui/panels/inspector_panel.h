@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "check/assign.h"
+
+#include <QList>
+#include <QWidget>
+
+#include <memory>
+
+class QLabel;
+class QPushButton;
+class QScrollArea;
+class QSpinBox;
+class QTreeView;
+class QTreeWidget;
+
+namespace shardwright {
+
+class EditorSession;
+class NodeProblems;
+class TensorEditor;
+class TensorModel;
+
+/// What is selected: operator, attributes, tensors with their layouts, and the controls that change
+/// them.
+class InspectorPanel : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit InspectorPanel(EditorSession* session, QWidget* parent = nullptr);
+
+    void showNodes(const QList<NodeId>& nodes);
+    /// Shows the tensor at its producer, or at its first consumer.
+    void showValue(ValueId value);
+    void setAnalysis(std::shared_ptr<const Analysis> analysis);
+    /// Makes the row of the tensor current.
+    void selectSlot(TensorSlot slot);
+    TensorEditor* tensorEditor() const { return m_editor; }
+
+signals:
+    void nodeWanted(shardwright::NodeId node);
+    void valueWanted(shardwright::ValueId value);
+    /// The tensor whose layout is shown changed.
+    void tensorShown(shardwright::ValueId value);
+    void meshWanted();
+    void refused(const QString& message);
+
+private:
+    QWidget* buildHeader();
+    QWidget* buildTensors();
+    QWidget* buildAttributes();
+    void refresh();
+    void refreshHeader();
+    void refreshStage();
+    void refreshAttributes();
+    void currentTensorChanged();
+    void fitTable();
+    void stageChosen(int stage);
+    void clearAnnotations();
+    /// The slot at every selected node where it means the same: equal operator and rank.
+    std::vector<TensorSlot> likeSlots(TensorSlot slot) const;
+    QString nodesText() const;
+
+    EditorSession* m_session;
+    std::shared_ptr<const Analysis> m_analysis;
+    QList<NodeId> m_nodes;
+    TensorModel* m_model;
+    TensorEditor* m_editor;
+    NodeProblems* m_problems;
+    QScrollArea* m_scroll;
+    QLabel *m_empty, *m_operator, *m_name, *m_scope, *m_stageDevices, *m_tensorsTitle,
+        *m_attributesTitle;
+    QWidget* m_stageRow;
+    QSpinBox* m_stage;
+    QPushButton *m_clear, *m_addMesh;
+    QTreeView* m_table;
+    QTreeWidget* m_attributes;
+};
+
+}  // namespace shardwright

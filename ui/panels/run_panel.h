@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "check/analysis.h"
+#include "run/run_events.h"
+
+#include <QList>
+#include <QWidget>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QProgressBar;
+class QPushButton;
+class QSpinBox;
+class QTabWidget;
+class QTreeWidget;
+
+namespace shardwright {
+
+class EditorSession;
+class RunClient;
+class ShardView;
+class TimingChart;
+
+/// Runs the present document in a worker and shows what came of it.
+class RunPanel : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit RunPanel(EditorSession* session, QWidget* parent = nullptr);
+
+    void setAnalysis(std::shared_ptr<const Analysis> analysis);
+    /// The tensor whose shards are shown; observed by the next run.
+    void selectValue(ValueId value);
+    void start();
+    bool isRunning() const;
+    RunClient* client() const { return m_client; }
+    QString statusText() const;
+    ShardView* shards() const { return m_shards; }
+    TimingChart* chart() const { return m_chart; }
+
+signals:
+    void nodeWanted(shardwright::NodeId node);
+    void finished();
+
+private:
+    QWidget* buildControls();
+    QWidget* buildVerification();
+    void send(const Document& document);
+    RunRequest request() const;
+    void take(const RunEvent& event);
+    void takeReport(const RunReport& report);
+    void showTotals(const RunReport& report);
+    void showChecks(const RunReport& report);
+    void ended(const QString& failure);
+    void setStatus(const QString& text, bool problem);
+    void setRunning(bool running);
+    void clearResults();
+    void chooseInputs();
+    NodeId nodeAt(const RunPlace& place) const;
+
+    EditorSession* m_session;
+    RunClient* m_client;
+    std::shared_ptr<const Analysis> m_analysis;
+    ValueId m_value;
+    bool m_preparing = false;
+    std::map<std::string, std::vector<RunShard>> m_values;
+    std::vector<RunDeviceTiming> m_timings;
+    NodeId m_divergent;
+
+    QPushButton *m_run, *m_goTo;
+    QComboBox* m_verify;
+    QSpinBox *m_repeats, *m_seed;
+    QLineEdit* m_inputs;
+    QProgressBar* m_progress;
+    QLabel *m_status, *m_verdict, *m_chartHint;
+    QTabWidget* m_tabs;
+    TimingChart* m_chart;
+    QTreeWidget *m_collectives, *m_checks;
+    ShardView* m_shards;
+};
+
+}  // namespace shardwright

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "check/analysis.h"
+#include "run/run_events.h"
+
+#include <QImage>
+#include <QWidget>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace shardwright {
+
+/// What each device holds of one tensor: devices as cells in mesh order, equal parts in equal
+/// colours; after a run with the values as a heat map and their statistics.
+class ShardView : public QWidget {
+    Q_OBJECT
+
+public:
+    explicit ShardView(QWidget* parent = nullptr);
+
+    void showTensor(std::shared_ptr<const Analysis> analysis, ValueId value);
+    /// Values of a run, of any tensors.
+    void setShards(std::map<std::string, std::vector<RunShard>> shards);
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override { return sizeHint(); }
+
+    struct Cell {
+        int device = -1;
+        QString elements;    ///< "[0:8, 0:128]", "nothing"
+        QString statistics;  ///< Two lines; empty without a run.
+        int part = 0;        ///< Cells with equal elements have equal numbers.
+        QImage values;       ///< Null without a run.
+    };
+    const std::vector<Cell>& cells() const { return m_cells; }
+    QRect cellRect(int cell) const;
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    bool event(QEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
+private:
+    void rebuild();
+    const RunShard* shardOf(const std::string& tensor, int device) const;
+    void paintCell(QPainter& painter, const Cell& cell, const QRect& rect) const;
+    QSize cellSize() const;
+
+    std::shared_ptr<const Analysis> m_analysis;
+    ValueId m_value;
+    std::map<std::string, std::vector<RunShard>> m_shards;
+    std::vector<Cell> m_cells;
+    int m_columns = 1;
+    QString m_title;
+};
+
+}  // namespace shardwright

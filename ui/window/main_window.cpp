@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ui/window/main_window.h"
+
+#include "check/find.h"
+#include "sharding/codec.h"
+#include "ui/canvas/graph_canvas.h"
+#include "ui/canvas/minimap.h"
+#include "ui/panels/bindings_button.h"
+#include "ui/panels/communication_panel.h"
+#include "ui/panels/diagnostics_panel.h"
+#include "ui/panels/inspector_panel.h"
+#include "ui/panels/mesh_panel.h"
+#include "ui/panels/run_panel.h"
+#include "ui/panels/structure_panel.h"
+#include "ui/window/editor_session.h"
+#include "ui/window/file_watch.h"
+#include "ui/window/message_bar.h"
+#include "ui/window/recent_files.h"
+#include "ui/window/recovery.h"
+#include "ui/window/start_page.h"
+#include "ui/window/text.h"
+#include "ui/window/window_actions.h"
+
+#include <QActionGroup>
+#include <QApplication>
+#include <QBoxLayout>
+#include <QDockWidget>
+#include <QFileInfo>
+#include <QLabel>
+#include <QMessageBox>
+#include <QProgressBar>
+#include <QSettings>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QToolBar>
+#include <QToolButton>
+
+namespace shardwright {
+namespace {
+
+// Raised when docks change in a way that an old saved state does not fit.
+constexpr int kStateVersion = 1;
+
+}  // namespace
+
+MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
+    m_session = new EditorSession(this);
+    m_actions = new WindowActions(m_session->undoStack(), this);
+    m_recent = new RecentFiles(this);
+    m_recovery = new Recovery(m_session, this);
+    m_watch = new FileWatch(this);
+    setAcceptDrops(true);
+    setDockNestingEnabled(true);
+    buildCentre();
+    buildDocks();
+    buildToolBar();
+    buildStatusBar();
+    m_actions->fillMenuBar(menuBar());
+    connectSession();
+    connectNavigation();
+    connectFileActions();
+    connectViewActions();
+    connectSearch();
+    restoreSettings();
+    refreshRecentMenu();
+    updateTitle();
+    updateBusy();
+}
+
+MainWindow::~MainWindow() {
+    // The session ends with this window's children and tells of it, when half of them are gone.
+    m_session->disconnect(this);
+    m_session->undoStack()->disconnect();
+    m_canvas->disconnect(this);
+}
+
+void MainWindow::buildCentre() {
+    auto* centre = new QWidget(this);
+    m_messages = new MessageBar(centre);
+    m_canvas = new GraphCanvas(centre);
+    m_canvas->setObjectName(QStringLiteral("canvas"));
+    m_start = new StartPage(m_recent, centre);
+    m_stack = new QStackedWidget(centre);
+    m_stack->addWidget(m_start);
+    m_stack->addWidget(m_canvas);
+    auto* column = new QVBoxLayout(centre);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_messages);
+    column->addWidget(m_stack, 1);
+    setCentralWidget(centre);
+}
+
+QDockWidget* MainWindow::addDock(const QString& name, const QString& title, QWidget* panel,
+                                 Qt::DockWidgetArea area) {
+    auto* dock = new QDockWidget(title, this);
+    dock->setObjectName(name);
+    dock->setWidget(panel);
+    dock->setFeatures(QDockWidget::DockWidgetMovable | QDockWidget::DockWidgetClosable |
+                      QDockWidget::DockWidgetFloatable);
+    addDockWidget(area, dock);
+    m_actions->panelsMenu->addAction(dock->toggleViewAction());
+    return dock;
+}
+
+void MainWindow::buildDocks() {
+    m_structure = new StructurePanel(m_session, this);
+    m_inspector = new InspectorPanel(m_session, this);
+    m_mesh = new MeshPanel(m_session, this);
+    m_diagnostics = new DiagnosticsPanel(m_session, this);
+    m_communication = new CommunicationPanel(this);
+    m_runPanel = new RunPanel(m_session, this);
+    // The side panels keep the whole height.
+    setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
+    setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
+    setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+    QDockWidget* structure = addDock(QStringLiteral("structureDock"), tr("Structure"), m_structure,
+                                     Qt::LeftDockWidgetArea);
+    QDockWidget* overview = addDock(QStringLiteral("overviewDock"), tr("Overview"),
+                                    new Minimap(m_canvas, this), Qt::LeftDockWidgetArea);
+    QDockWidget* inspector = addDock(QStringLiteral("inspectorDock"), tr("Inspector"), m_inspector,
+                                     Qt::RightDockWidgetArea);
+    m_meshDock = addDock(QStringLiteral("meshDock"), tr("Mesh"), m_mesh, Qt::RightDockWidgetArea);
+    m_diagnosticsDock = addDock(QStringLiteral("diagnosticsDock"), tr("Diagnostics"), m_diagnostics,
+                                Qt::BottomDockWidgetArea);
+    m_communicationDock = addDock(QStringLiteral("communicationDock"), tr("Communication"),
+                                  m_communication, Qt::BottomDockWidgetArea);
+    m_runDock = addDock(QStringLiteral("runDock"), tr("Run"), m_runPanel, Qt::BottomDockWidgetArea);
+    tabifyDockWidget(m_diagnosticsDock, m_communicationDock);
+    tabifyDockWidget(m_communicationDock, m_runDock);
+    m_diagnosticsDock->raise();
+    resizeDocks({structure, inspector}, {250, 370}, Qt::Horizontal);
+    resizeDocks({structure, overview}, {500, 170}, Qt::Vertical);
+    resizeDocks({inspector, m_meshDock}, {520, 240}, Qt::Vertical);
+    resizeDocks({m_diagnosticsDock}, {210}, Qt::Vertical);
+}
+
+void MainWindow::buildToolBar() {
+    auto* bar = addToolBar(tr("Tools"));
+    bar->setObjectName(QStringLiteral("toolBar"));
+    bar->setMovable(false);
+    bar->setIconSize({18, 18});
+    bar->addActions({m_actions->open, m_actions->save});
+    bar->addSeparator();
+    bar->addActions({m_actions->undo, m_actions->redo});
+    bar->addSeparator();
+    bar->addActions({m_actions->back, m_actions->zoomOut, m_actions->zoomIn, m_actions->fit});
+    bar->addActions({m_actions->collapseAll, m_actions->expandAll});
+    bar->addSeparator();
+    auto* edges = new QToolButton(bar);
+    edges->setMenu(m_actions->edgeMenu);
+    edges->setPopupMode(QToolButton::InstantPopup);
+    edges->setToolTip(tr("What is written beside the edges"));
+    edges->setFocusPolicy(Qt::StrongFocus);
+    connect(m_actions->edgeTexts, &QActionGroup::triggered, edges,
+            [edges](QAction* action) { edges->setText(action->text()); });
+    edges->setObjectName(QStringLiteral("edgeButton"));
+    bar->addWidget(edges);
+    m_bindings = new BindingsButton(m_session, bar);
+    // A tool bar shows and hides its widgets through their actions.
+    QAction* bindings = bar->addWidget(m_bindings);
+    bindings->setVisible(false);
+    connect(m_session, &EditorSession::analysisChanged, this,
+            [this, bindings](const auto& analysis) {
+                m_bindings->setAnalysis(analysis);
+                bindings->setVisible(!m_bindings->text().isEmpty());
+            });
+    connect(m_session, &EditorSession::closed, bindings,
+            [bindings] { bindings->setVisible(false); });
+    auto* spacer = new QWidget(bar);
+    spacer->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    bar->addWidget(spacer);
+    bar->addAction(m_actions->run);
+    if (auto* run = qobject_cast<QToolButton*>(bar->widgetForAction(m_actions->run)))
+        run->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+}
+
+void MainWindow::buildStatusBar() {
+    m_busyText = new QLabel(this);
+    m_busyBar = new QProgressBar(this);
+    m_busyBar->setRange(0, 0);
+    m_busyBar->setTextVisible(false);
+    m_busyBar->setFixedSize(90, 8);
+    m_busyCancel = new QToolButton(this);
+    m_busyCancel->setText(tr("Cancel"));
+    m_busyCancel->setAutoRaise(true);
+    connect(m_busyCancel, &QToolButton::clicked, this, [this] {
+        if (m_session->isOpening())
+            m_session->cancelOpen();
+        else
+            m_canvas->cancelPending();
+        updateBusy();
+    });
+    m_selectionText = new QLabel(this);
+    m_countsText = new QLabel(this);
+    m_zoomText = new QLabel(this);
+    for (QLabel* label : {m_busyText, m_selectionText, m_countsText, m_zoomText}) {
+        label->setTextFormat(Qt::PlainText);
+        label->setContentsMargins(6, 0, 6, 0);
+    }
+    for (QWidget* widget :
+         {static_cast<QWidget*>(m_busyText), static_cast<QWidget*>(m_busyBar),
+          static_cast<QWidget*>(m_busyCancel), static_cast<QWidget*>(m_selectionText)})
+        statusBar()->addWidget(widget);
+    statusBar()->addPermanentWidget(m_countsText);
+    statusBar()->addPermanentWidget(m_zoomText);
+    statusBar()->setSizeGripEnabled(false);
+}
+
+void MainWindow::connectSession() {
+    connect(m_session, &EditorSession::opened, this, &MainWindow::fileOpened);
+    connect(m_session, &EditorSession::closed, this, &MainWindow::fileClosed);
+    connect(m_session, &EditorSession::openFailed, this,
+            [this](const QString& path, const QString& message) {
+                m_messages->show(
+                    MessageBar::Kind::Error,
+                    tr("%1 could not be opened: %2").arg(QFileInfo(path).fileName(), message));
+                if (!QFileInfo::exists(path))
+                    m_recent->remove(path);
+            });
+    connect(m_session, &EditorSession::saved, this, [this](const QString& path) {
+        m_watch->watch(path);
+        m_recent->add(path);
+        updateTitle();
+        statusBar()->showMessage(tr("Saved %1").arg(path), 4000);
+        if (const auto next = std::exchange(m_afterSave, nullptr))
+            next();
+    });
+    connect(m_session, &EditorSession::saveFailed, this,
+            [this](const QString& path, const QString& message) {
+                m_afterSave = nullptr;
+                m_messages->show(MessageBar::Kind::Error,
+                                 tr("%1 could not be saved: %2").arg(path, message),
+                                 {{tr("Save As…"), [this] { saveAs(); }}});
+            });
+    connect(m_session, &EditorSession::modifiedChanged, this, &MainWindow::updateTitle);
+    connect(m_session, &EditorSession::analysisChanged, this, &MainWindow::showAnalysis);
+    connect(m_session, &EditorSession::analysisFailed, this,
+            [this](const QString& message) { m_messages->show(MessageBar::Kind::Error, message); });
+    connect(m_session, &EditorSession::busyChanged, this, &MainWindow::updateBusy);
+    connect(m_canvas, &GraphCanvas::busyChanged, this, &MainWindow::updateBusy);
+    connect(m_recovery, &Recovery::offered, this, &MainWindow::offerRecovery);
+    connect(m_watch, &FileWatch::changedOnDisk, this, [this] {
+        m_messages->show(MessageBar::Kind::Warning,
+                         m_session->isModified() ? tr("The file changed on disk. Reloading drops "
+                                                      "your changes, saving overwrites the file.")
+                                                 : tr("The file changed on disk."),
+                         {{tr("Reload"), [this] { reload(); }}});
+    });
+}
+
+void MainWindow::connectNavigation() {
+    connect(m_canvas, &GraphCanvas::selectionChanged, this, [this](const QList<NodeId>& nodes) {
+        m_inspector->showNodes(nodes);
+        m_structure->showNode(m_canvas->currentNode());
+        updateSelectionText();
+    });
+    connect(m_canvas, &GraphCanvas::valueSelected, this, [this](ValueId value) {
+        m_inspector->showValue(value);
+        m_runPanel->selectValue(value);
+    });
+    connect(m_canvas, &GraphCanvas::zoomChanged, this, [this](double zoom) {
+        m_zoomText->setText(QStringLiteral("%1 %").arg(qRound(zoom * 100)));
+    });
+    connect(m_inspector, &InspectorPanel::nodeWanted, this, &MainWindow::goTo);
+    connect(m_inspector, &InspectorPanel::valueWanted, this, [this](ValueId value) {
+        m_canvas->selectValue(value);
+        m_canvas->centreOnValue(value);
+    });
+    connect(m_inspector, &InspectorPanel::tensorShown, m_runPanel, &RunPanel::selectValue);
+    connect(m_inspector, &InspectorPanel::meshWanted, m_mesh, &MeshPanel::addConfiguration);
+    connect(m_diagnostics, &DiagnosticsPanel::nodeWanted, this, &MainWindow::goTo);
+    connect(m_communication, &CommunicationPanel::nodeWanted, this, &MainWindow::goTo);
+    connect(m_runPanel, &RunPanel::nodeWanted, this, &MainWindow::goTo);
+    connect(m_structure, &StructurePanel::nodeWanted, this, &MainWindow::goTo);
+    connect(m_structure, &StructurePanel::nodesWanted, m_canvas, &GraphCanvas::setSelection);
+    connect(m_structure, &StructurePanel::scopeWanted, this, [this](ScopeId scope) {
+        m_canvas->selectScope(scope);
+        m_canvas->centreOnScope(scope);
+    });
+    connect(m_structure, &StructurePanel::highlightChanged, m_canvas, &GraphCanvas::highlight);
+    const auto refuse = [this](const QString& message) {
+        m_messages->show(MessageBar::Kind::Error, message);
+    };
+    connect(m_inspector, &InspectorPanel::refused, this, refuse);
+    connect(m_mesh, &MeshPanel::refused, this, refuse);
+}
+
+void MainWindow::connectViewActions() {
+    connect(m_actions->zoomIn, &QAction::triggered, m_canvas, &GraphCanvas::zoomIn);
+    connect(m_actions->zoomOut, &QAction::triggered, m_canvas, &GraphCanvas::zoomOut);
+    connect(m_actions->actualSize, &QAction::triggered, m_canvas, &GraphCanvas::actualSize);
+    connect(m_actions->fit, &QAction::triggered, m_canvas, &GraphCanvas::fitAll);
+    connect(m_actions->fitSelection, &QAction::triggered, m_canvas, &GraphCanvas::fitSelection);
+    connect(m_actions->back, &QAction::triggered, m_canvas, &GraphCanvas::selectPrevious);
+    connect(m_actions->expandAll, &QAction::triggered, m_canvas, &GraphCanvas::expandAll);
+    connect(m_actions->collapseAll, &QAction::triggered, m_canvas, &GraphCanvas::collapseAll);
+    connect(m_actions->selectAll, &QAction::triggered, m_canvas, &GraphCanvas::selectAll);
+    connect(m_actions->edgeTexts, &QActionGroup::triggered, this, [this](QAction* action) {
+        m_canvas->setEdgeText(static_cast<GraphCanvas::EdgeText>(action->data().toInt()));
+    });
+    connect(m_actions->nextEdgeText, &QAction::triggered, this,
+            [this] { showEdgeText((static_cast<int>(m_canvas->edgeText()) + 1) % 4); });
+    connect(m_actions->themes, &QActionGroup::triggered, this, [](QAction* action) {
+        applyTheme(themeFromName(action->data().toString()));
+        QSettings().setValue(QStringLiteral("theme"), action->data());
+    });
+    connect(m_actions->strict, &QAction::toggled, this, [this](bool strict) {
+        m_session->setProfile(strict ? Profile::Strict : Profile::Extended);
+    });
+    connect(m_actions->run, &QAction::triggered, this, [this] {
+        m_runDock->show();
+        m_runDock->raise();
+        m_runPanel->start();
+    });
+    connect(m_actions->about, &QAction::triggered, this, &MainWindow::showAbout);
+}
+
+void MainWindow::connectSearch() {
+    connect(m_actions->find, &QAction::triggered, this, [this] {
+        if (auto* dock = findChild<QDockWidget*>(QStringLiteral("structureDock"))) {
+            dock->show();
+            dock->raise();
+        }
+        m_structure->startSearch();
+    });
+    connect(m_actions->findNext, &QAction::triggered, m_structure, &StructurePanel::next);
+    connect(m_actions->findPrevious, &QAction::triggered, m_structure, &StructurePanel::previous);
+    connect(m_actions->copyName, &QAction::triggered, this, [this] {
+        if (const NodeId node = m_canvas->currentNode())
+            copyText(toQt(m_session->document().graph().label(node)));
+    });
+    connect(m_actions->strip, &QAction::triggered, this, [this] {
+        m_session->push(editStrip(m_session->document()), tr("Remove all annotations"));
+    });
+}
+
+void MainWindow::restoreSettings() {
+    QSettings settings;
+    resize(1440, 900);
+    restoreGeometry(settings.value(QStringLiteral("geometry")).toByteArray());
+    restoreState(settings.value(QStringLiteral("docks")).toByteArray(), kStateVersion);
+    showEdgeText(
+        settings.value(QStringLiteral("edgeText"), static_cast<int>(GraphCanvas::EdgeText::Shape))
+            .toInt());
+    const QString theme =
+        settings.value(QStringLiteral("theme"), themeName(ThemeChoice::System)).toString();
+    for (QAction* action : m_actions->themes->actions())
+        action->setChecked(action->data().toString() == theme);
+}
+
+void MainWindow::saveSettings() const {
+    QSettings settings;
+    settings.setValue(QStringLiteral("geometry"), saveGeometry());
+    settings.setValue(QStringLiteral("docks"), saveState(kStateVersion));
+    settings.setValue(QStringLiteral("edgeText"), static_cast<int>(m_canvas->edgeText()));
+}
+
+void MainWindow::showEdgeText(int text) {
+    for (QAction* action : m_actions->edgeTexts->actions())
+        if (action->data().toInt() == text)
+            action->trigger();
+}
+
+void MainWindow::showAnalysis(std::shared_ptr<const Analysis> analysis) {
+    m_canvas->setAnalysis(analysis);
+    m_inspector->setAnalysis(analysis);
+    m_structure->setAnalysis(analysis);
+    m_mesh->setAnalysis(analysis);
+    m_diagnostics->setAnalysis(analysis);
+    m_communication->setAnalysis(analysis);
+    m_runPanel->setAnalysis(analysis);
+    const int errors = analysis ? analysis->count(Severity::Error) : 0;
+    const auto entries = analysis ? analysis->communication.entries.size() : 0;
+    m_diagnosticsDock->setWindowTitle(errors > 0 ? tr("Diagnostics (%1)").arg(errors)
+                                                 : tr("Diagnostics"));
+    m_communicationDock->setWindowTitle(entries > 0 ? tr("Communication (%1)").arg(entries)
+                                                    : tr("Communication"));
+    updateSelectionText();
+}
+
+void MainWindow::goTo(NodeId node) {
+    if (!node || !m_session->hasDocument())
+        return;
+    m_canvas->setSelection({node});
+    m_canvas->centreOn(node);
+}
+
+void MainWindow::showPanel(const QString& name) {
+    if (auto* dock = findChild<QDockWidget*>(name + QStringLiteral("Dock"))) {
+        dock->show();
+        dock->raise();
+    }
+}
+
+void MainWindow::selectFound(const QString& query) {
+    const auto select = [this, query] {
+        const auto analysis = m_session->analysis();
+        const auto found = findNodes(*analysis, fromQt(query));
+        m_canvas->setSelection({found.begin(), found.end()});
+        if (!found.empty())
+            m_canvas->centreOn(found.front());
+    };
+    if (m_session->analysis())
+        select();
+    else
+        connect(m_session, &EditorSession::analysisChanged, this, select, Qt::SingleShotConnection);
+}
+
+bool MainWindow::isSettled() const {
+    return !m_session->isOpening() && !m_canvas->isBusy() &&
+           (!m_session->hasDocument() || (m_session->isAnalysisCurrent() && m_canvas->scene()));
+}
+
+void MainWindow::updateTitle() {
+    const QString name =
+        m_session->hasDocument() ? QFileInfo(m_session->filePath()).fileName() : QString();
+    setWindowTitle(name.isEmpty() ? QStringLiteral("Shardwright")
+                                  : name + QStringLiteral("[*] – Shardwright"));
+    setWindowModified(m_session->isModified());
+}
+
+void MainWindow::updateBusy() {
+    using Kind = JobTracker::Kind;
+    const JobTracker* jobs = m_session->jobs();
+    // Nothing is said of what is over before one could read it.
+    const bool checking = jobs->isRunning(Kind::Analysis) && !m_session->analysis();
+    const QString text = m_session->isOpening()          ? tr("Opening…")
+                         : m_session->isSaving()         ? tr("Saving…")
+                         : jobs->isRunning(Kind::Export) ? tr("Exporting…")
+                         : m_canvas->isBusy()            ? tr("Drawing…")
+                         : checking                      ? tr("Checking…")
+                                                         : QString();
+    m_busyText->setText(text);
+    m_busyText->setVisible(!text.isEmpty());
+    m_busyBar->setVisible(!text.isEmpty());
+    m_busyCancel->setVisible(m_session->isOpening() || m_canvas->isBusy());
+}
+
+void MainWindow::updateSelectionText() {
+    QString selection, counts;
+    if (m_session->hasDocument()) {
+        const GraphIndex& graph = m_session->document().graph();
+        const auto selected = m_canvas->selectedNodes().size();
+        if (selected > 1)
+            selection = tr("%1 nodes selected").arg(selected);
+        QStringList parts{graph.nodes.size() == 1 ? tr("1 node")
+                                                  : tr("%1 nodes").arg(graph.nodes.size())};
+        if (const auto analysis = m_session->analysis(); analysis && analysis->hasConfiguration)
+            parts << tr("%1: %2").arg(oneLine(analysis->configuration.name, 30),
+                                      toQt(analysis->configuration.mesh.text()));
+        counts = parts.join(QStringLiteral(" · "));
+    }
+    m_selectionText->setText(selection);
+    m_countsText->setText(counts);
+}
+
+void MainWindow::showAbout() {
+    auto* box = new QMessageBox(
+        QMessageBox::NoIcon, tr("About Shardwright"),
+        tr("Shardwright %1\n\nEditor for the multi-device annotations of ONNX models.\n\nQt %2")
+            .arg(QApplication::applicationVersion(), QString::fromLatin1(qVersion())),
+        QMessageBox::Close, this);
+    box->setTextFormat(Qt::PlainText);
+    box->setIconPixmap(QIcon(QStringLiteral(":/icons/shardwright.svg")).pixmap(56));
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->open();
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+    QMainWindow::changeEvent(event);
+    // Colours that the panels took from the palette are taken again.
+    if (event->type() == QEvent::PaletteChange && m_session && m_session->analysis())
+        QMetaObject::invokeMethod(
+            this, [this] { showAnalysis(m_session->analysis()); }, Qt::QueuedConnection);
+}
+
+}  // namespace shardwright

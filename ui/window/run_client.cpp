@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ui/window/run_client.h"
+
+#include "ui/window/text.h"
+
+#include <QCoreApplication>
+#include <QFileInfo>
+
+namespace shardwright {
+namespace {
+
+constexpr int kPatienceMs = 1500;
+constexpr qsizetype kErrorLimit = 4000;
+
+}  // namespace
+
+RunClient::RunClient(QObject* parent) : QObject(parent) {
+    m_killer.setSingleShot(true);
+    m_killer.setInterval(kPatienceMs);
+    connect(&m_killer, &QTimer::timeout, this, [this] {
+        if (m_process)
+            m_process->kill();
+    });
+}
+
+RunClient::~RunClient() {
+    if (!m_process)
+        return;
+    m_process->disconnect(this);
+    m_process->kill();
+    m_process->waitForFinished(kPatienceMs);
+}
+
+QString RunClient::workerPath() {
+    const QString own = qEnvironmentVariable("SHARDWRIGHT_WORKER");
+    if (!own.isEmpty())
+        return own;
+#ifdef Q_OS_WIN
+    return QCoreApplication::applicationDirPath() + QStringLiteral("/shardwright-worker.exe");
+#else
+    return QCoreApplication::applicationDirPath() + QStringLiteral("/shardwright-worker");
+#endif
+}
+
+void RunClient::start(std::string request) {
+    if (m_process) {
+        m_process->disconnect(this);
+        m_process->kill();
+        m_process->deleteLater();
+    }
+    m_process = new QProcess(this);
+    m_parser = std::make_unique<EventParser>();
+    m_errors.clear();
+    m_failure.clear();
+    m_cancelled = m_reported = false;
+    connect(m_process, &QProcess::readyReadStandardOutput, this, &RunClient::readEvents);
+    connect(m_process, &QProcess::readyReadStandardError, this, &RunClient::readErrors);
+    connect(m_process, &QProcess::finished, this, &RunClient::processEnded);
+    connect(m_process, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+        if (error == QProcess::FailedToStart)
+            end(tr("The worker %1 could not be started: %2")
+                    .arg(m_process->program(), m_process->errorString()));
+    });
+    // The request is written once the worker is there: nothing waits for it.
+    connect(m_process, &QProcess::started, this,
+            [process = m_process, request = std::move(request)] {
+                process->write(request.data(), static_cast<qint64>(request.size()));
+                process->closeWriteChannel();
+            });
+    m_process->start(workerPath(), QStringList());
+}
+
+void RunClient::cancel() {
+    if (!m_process)
+        return;
+    m_cancelled = true;
+    m_process->terminate();
+    m_killer.start();
+}
+
+void RunClient::readErrors() {
+    m_errors += m_process->readAllStandardError();
+    m_errors = m_errors.right(kErrorLimit);
+}
+
+void RunClient::readEvents() {
+    const QByteArray bytes = m_process->readAllStandardOutput();
+    auto events =
+        m_parser->feed(std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())));
+    if (!events) {
+        m_failure = toQt(events.error().message);
+        m_process->kill();
+        return;
+    }
+    for (const RunEvent& each : *events) {
+        if (const auto* failure = std::get_if<RunFailure>(&each)) {
+            m_cancelled = m_cancelled || failure->kind == RunFailure::Kind::Cancelled;
+            m_failure = failure->place.empty()
+                            ? toQt(failure->message)
+                            : toQt(failure->place) + QStringLiteral(": ") + toQt(failure->message);
+        }
+        m_reported = m_reported || std::holds_alternative<RunReport>(each);
+        emit event(each);
+    }
+}
+
+QString RunClient::endText() const {
+    if (m_cancelled)
+        return tr("Cancelled");
+    if (!m_failure.isEmpty())
+        return m_failure;
+    if (m_reported)
+        return {};
+    QString text =
+        m_process->exitStatus() == QProcess::CrashExit
+            ? tr("The worker crashed. The model is as it was.")
+            : tr("The worker ended without a result (exit code %1).").arg(m_process->exitCode());
+    const QString errors = QString::fromUtf8(m_errors).trimmed();
+    return errors.isEmpty() ? text : text + u'\n' + errors;
+}
+
+void RunClient::processEnded() {
+    readErrors();
+    if (m_process->bytesAvailable() > 0)
+        readEvents();
+    end(endText());
+}
+
+void RunClient::end(const QString& failure) {
+    m_killer.stop();
+    if (m_process)
+        m_process->deleteLater();
+    m_process = nullptr;
+    emit finished(failure);
+}
+
+}  // namespace shardwright

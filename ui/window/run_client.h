@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "run/run_events.h"
+
+#include <QObject>
+#include <QProcess>
+#include <QTimer>
+
+#include <memory>
+#include <string>
+
+namespace shardwright {
+
+/// Starts shardwright-worker for one run at a time and hands on what it tells. Whatever happens to
+/// the worker, the editor goes on.
+class RunClient : public QObject {
+    Q_OBJECT
+
+public:
+    explicit RunClient(QObject* parent = nullptr);
+    ~RunClient() override;
+
+    /// $SHARDWRIGHT_WORKER, else beside this program.
+    static QString workerPath();
+    /// `request` is encoded and delimited. A run in progress is ended.
+    void start(std::string request);
+    /// Asks the worker to end, and ends it if it does not.
+    void cancel();
+    bool isRunning() const { return m_process != nullptr; }
+
+signals:
+    void event(const shardwright::RunEvent& event);
+    /// After the last event. `failure` is empty when there was a report.
+    void finished(const QString& failure);
+
+private:
+    void readEvents();
+    void readErrors();
+    void processEnded();
+    void end(const QString& failure);
+    QString endText() const;
+
+    QProcess* m_process = nullptr;
+    std::unique_ptr<EventParser> m_parser;
+    QByteArray m_errors;
+    QTimer m_killer;
+    bool m_cancelled = false;
+    bool m_reported = false;
+    QString m_failure;
+};
+
+}  // namespace shardwright

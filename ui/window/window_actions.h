@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "ui/canvas/graph_canvas.h"
+#include "ui/window/theme.h"
+
+#include <QList>
+#include <QObject>
+
+class QAction;
+class QActionGroup;
+class QMenu;
+class QMenuBar;
+class QUndoStack;
+
+namespace shardwright {
+
+/// Everything that menus, the tool bar and shortcuts can do.
+class WindowActions : public QObject {
+    Q_OBJECT
+
+public:
+    explicit WindowActions(QUndoStack* undo, QObject* parent);
+
+    QAction *newWindow, *open, *reload, *save, *saveAs, *close, *quit;
+    QAction *exportPng, *exportSvg, *exportPdf;
+    QAction *undo, *redo, *find, *findNext, *findPrevious, *selectAll, *copyName, *strip;
+    QAction *zoomIn, *zoomOut, *actualSize, *fit, *fitSelection, *back, *expandAll, *collapseAll,
+        *nextEdgeText;
+    QAction *strict, *run, *about;
+    QActionGroup *edgeTexts, *themes;
+    QMenu *recentMenu, *edgeMenu, *panelsMenu;
+
+    void fillMenuBar(QMenuBar* bar);
+    /// Those that need an open model.
+    void setDocumentOpen(bool open);
+
+private:
+    QAction* add(const QString& text, const QKeySequence& shortcut = {}, const QString& icon = {});
+    void createFileActions();
+    void createEditActions(QUndoStack* stack);
+    void createViewActions();
+
+    QList<QAction*> m_needDocument;
+};
+
+}  // namespace shardwright
