@@ -91,10 +91,10 @@ bool SpecDims::readAxis(const onnx::ShardedDimProto& dim, Entry& entry) {
 }
 
 void SpecDims::readParts(const onnx::ShardedDimProto& dim, Entry& entry) {
-    const std::string name = "dimension " + std::to_string(entry.axis);
+    const auto name = [&] { return "dimension " + std::to_string(entry.axis); };
     if (dim.simple_sharding().empty()) {
         report("SW124", entry.axis,
-               name + " is listed without simple_sharding, so it is not split");
+               name() + " is listed without simple_sharding, so it is not split");
         return;
     }
     m_splits = true;
@@ -103,21 +103,21 @@ void SpecDims::readParts(const onnx::ShardedDimProto& dim, Entry& entry) {
         part.shards = simple.num_shards();
         if (part.shards < 1) {
             report("SW125", entry.axis,
-                   name + " is split into " + std::to_string(part.shards) + " shards");
+                   name() + " is split into " + std::to_string(part.shards) + " shards");
             m_shards = -1;
         } else if (m_shards > 0) {
             m_shards = saturatingProduct(m_shards, part.shards);
         }
         if (part.shards == 1 && dim.simple_sharding_size() == 1)
             report("SW126", entry.axis,
-                   name + " is split into 1 shard, which is the same as not split");
+                   name() + " is split into 1 shard, which is the same as not split");
         if (simple.dim_case() == onnx::SimpleShardedDimProto::kDimValue) {
             part.size = simple.dim_value();
             const bool empty = part.size == 0 && m_info.hasRank &&
                                m_info.dims[static_cast<std::size_t>(entry.axis)] == 0;
             if (part.size < 1 && !empty) {
                 report("SW129", entry.axis,
-                       name + " has dim_value " + std::to_string(part.size) +
+                       name() + " has dim_value " + std::to_string(part.size) +
                            ", which is taken as unset");
                 part.size = -1;
             }
@@ -218,17 +218,18 @@ std::optional<std::vector<Component>> SpecDims::singleSize(const Entry& entry) {
     const Part& part = entry.parts[0];
     const auto i = static_cast<std::size_t>(entry.axis);
     const std::int64_t size = m_info.dims[i];
-    const std::string dimension =
-        "dimension " + std::to_string(entry.axis) + " is " + dimensionText(entry.axis);
+    const auto dimension = [&] {
+        return "dimension " + std::to_string(entry.axis) + " is " + dimensionText(entry.axis);
+    };
     if (part.size >= 0 && size >= 0 && part.size != size) {
         report(isStatic(entry.axis) ? "SW127" : "SW128", entry.axis,
-               dimension + ", dim_value says " + std::to_string(part.size));
+               dimension() + ", dim_value says " + std::to_string(part.size));
     } else if (!part.symbol.empty()) {
         const bool differs = isStatic(entry.axis) ||
                              (i < m_info.symbolic.size() && !m_info.symbolic[i].symbol.empty() &&
                               m_info.symbolic[i].symbol != part.symbol);
         if (differs)
-            report("SW128", entry.axis, dimension + ", dim_param says " + quoteName(part.symbol));
+            report("SW128", entry.axis, dimension() + ", dim_param says " + quoteName(part.symbol));
     }
     if (m_failed)
         return std::nullopt;
@@ -285,16 +286,17 @@ std::optional<std::vector<Component>> SpecDims::severalSizes(const Entry& entry)
 }
 
 void SpecDims::checkBlocks(std::int64_t axis, const Component& component, bool part) {
-    const std::string what = (part ? "a part of size " : "the size ") +
-                             std::to_string(component.size) +
-                             (part ? " of dimension " : " of dimension ") + std::to_string(axis);
+    const auto what = [&] {
+        return (part ? "a part of size " : "the size ") + std::to_string(component.size) +
+               (part ? " of dimension " : " of dimension ") + std::to_string(axis);
+    };
     if (component.shards > component.size)
         report("SW201", axis,
-               what + " is split into " + std::to_string(component.shards) + ": " +
+               what() + " is split into " + std::to_string(component.shards) + ": " +
                    std::to_string(component.shards - component.size) + " shards are empty");
     else if (component.size % component.shards != 0)
         report("SW202", axis,
-               what + " is not divisible by " + std::to_string(component.shards) +
+               what() + " is not divisible by " + std::to_string(component.shards) +
                    ": the blocks have " + blocksText(component) + " elements");
 }
 

@@ -26,12 +26,16 @@ void AnnotationReader::checkStages(const std::vector<std::shared_ptr<const NodeS
             continue;
         first = first || nodes[i]->stage == 0;
         later = later || nodes[i]->stage > 0;
-        if (nodes[i]->stage < 0 && lacksStage(NodeId(i)))
-            without.push_back(NodeId(i));
-        else if (nodes[i]->stage >= 0)
+        if (nodes[i]->stage >= 0)
             checkEdges(NodeId(i), nodes, diagnostics);
     }
-    if (first || !later || without.empty())
+    if (first || !later)
+        return;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (nodes[i] && nodes[i]->stage < 0 && lacksStage(NodeId(i)))
+            without.push_back(NodeId(i));
+    }
+    if (without.empty())
         return;
     const std::string count =
         std::to_string(without.size()) + (without.size() == 1 ? " node" : " nodes");
