@@ -9,8 +9,13 @@
 namespace shardwright::lowering {
 
 Assembly::Assembly(const Context& context, Draft& draft, ConstantTable& constants)
-    : m_context(context), m_draft(draft), m_reserved(context.graph),
-      m_frame{context, draft, m_reserved, constants, emptySegment(context.analysis.document.model->proto()), {}},
+    : m_context(context), m_draft(draft),
+      m_reserved(context.graph), m_frame{context,
+                                         draft,
+                                         m_reserved,
+                                         constants,
+                                         emptySegment(context.analysis.document.model->proto()),
+                                         {}},
       m_plan(std::make_shared<Plan>()) {
     for (const onnx::FunctionProto& function : context.analysis.document.model->proto().functions())
         m_frame.functions.push_back(copyFunction(function));
@@ -31,8 +36,8 @@ std::shared_ptr<Plan> Assembly::run() {
     return m_plan;
 }
 
-/// The first whole local of a value keeps its name, so that bodies find it and segments read like the model; pieces
-/// and terms get a number.
+/// The first whole local of a value keeps its name, so that bodies find it and segments read like
+/// the model; pieces and terms get a number.
 void Assembly::giveNames() {
     struct Names {
         std::unordered_set<ValueId> own;
@@ -44,13 +49,15 @@ void Assembly::giveNames() {
             continue;
         Names& names = devices[static_cast<std::size_t>(local.device)];
         const bool whole =
-            !local.partial && (!local.sized || !m_context.sized(local.value) || local.box == Box::whole(m_context.info(local.value).dims));
+            !local.partial && (!local.sized || !m_context.sized(local.value) ||
+                               local.box == Box::whole(m_context.info(local.value).dims));
         if (whole && names.own.insert(local.value).second) {
             local.name = m_context.name(local.value);
             continue;
         }
         int& next = names.next.try_emplace(local.value, 1).first->second;
-        local.name = m_reserved.fresh(m_context.name(local.value), local.partial ? ".term" : ".part", next);
+        local.name =
+            m_reserved.fresh(m_context.name(local.value), local.partial ? ".term" : ".part", next);
     }
 }
 
@@ -63,10 +70,13 @@ void Assembly::findTensors() {
             if (input < 0)
                 continue;
             const DraftLocal& local = m_draft.locals[static_cast<std::size_t>(input)];
-            const DraftStep* from = local.origin == DraftLocal::Origin::Step ? &m_draft.steps[static_cast<std::size_t>(local.step)] : nullptr;
+            const DraftStep* from = local.origin == DraftLocal::Origin::Step
+                                        ? &m_draft.steps[static_cast<std::size_t>(local.step)]
+                                        : nullptr;
             if (local.origin == DraftLocal::Origin::Constant)
                 continue;
-            if (!step.inSegment() || from == nullptr || !from->inSegment() || from->phase != step.phase)
+            if (!step.inSegment() || from == nullptr || !from->inSegment() ||
+                from->phase != step.phase)
                 leaves[static_cast<std::size_t>(input)] = true;
         }
         if (!step.inSegment())
@@ -82,33 +92,40 @@ void Assembly::addTensor(int index) {
     DraftLocal& local = m_draft.locals[static_cast<std::size_t>(index)];
     const NodeId producer = m_context.graph.value(local.value).producer;
     if (!local.sized || !m_context.sized(local.value))
-        m_context.refuse(producer, "`" + m_context.name(local.value) + "` has to leave device " + std::to_string(local.device) +
+        m_context.refuse(producer, "`" + m_context.name(local.value) + "` has to leave device " +
+                                       std::to_string(local.device) +
                                        "'s segment, but its shape is not known in numbers");
     auto& tensors = m_plan->devices[static_cast<std::size_t>(local.device)].tensors;
     local.tensor = static_cast<int>(tensors.size());
-    tensors.push_back({local.name, local.value, local.box, local.term, m_context.info(local.value).elementType});
+    tensors.push_back(
+        {local.name, local.value, local.box, local.term, m_context.info(local.value).elementType});
 }
 
 void Assembly::writeSegments() {
     std::vector<std::vector<std::vector<int>>> steps(
-        static_cast<std::size_t>(m_context.deviceCount), std::vector<std::vector<int>>(static_cast<std::size_t>(m_draft.phases)));
+        static_cast<std::size_t>(m_context.deviceCount),
+        std::vector<std::vector<int>>(static_cast<std::size_t>(m_draft.phases)));
     for (std::size_t i = 0; i < m_draft.steps.size(); ++i) {
         const DraftStep& step = m_draft.steps[i];
         if (step.live && step.inSegment())
-            steps[static_cast<std::size_t>(step.device)][static_cast<std::size_t>(step.phase)].push_back(static_cast<int>(i));
+            steps[static_cast<std::size_t>(step.device)][static_cast<std::size_t>(step.phase)]
+                .push_back(static_cast<int>(i));
     }
     for (DeviceId device = 0; device < m_context.deviceCount; ++device)
         for (int phase = 0; phase < m_draft.phases; ++phase) {
-            const auto& own = steps[static_cast<std::size_t>(device)][static_cast<std::size_t>(phase)];
+            const auto& own =
+                steps[static_cast<std::size_t>(device)][static_cast<std::size_t>(phase)];
             if (own.empty())
                 continue;
             SegmentWriter writer(m_frame);
             for (const int step : own)
                 writer.write(step);
-            Segment segment = writer.finish("device " + std::to_string(device) + " phase " + std::to_string(phase));
+            Segment segment = writer.finish("device " + std::to_string(device) + " phase " +
+                                            std::to_string(phase));
             segment.device = device;
             segment.phase = phase;
-            m_plan->devices[static_cast<std::size_t>(device)].segments.push_back(std::move(segment));
+            m_plan->devices[static_cast<std::size_t>(device)].segments.push_back(
+                std::move(segment));
         }
 }
 

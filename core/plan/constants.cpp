@@ -9,7 +9,8 @@
 
 namespace shardwright::lowering {
 
-ConstantTable::ConstantTable(const Context& context, const std::vector<ValueId>& loaded) : m_context(context) {
+ConstantTable::ConstantTable(const Context& context, const std::vector<ValueId>& loaded)
+    : m_context(context) {
     for (const ValueId value : loaded)
         m_known[value] = nullptr;
 }
@@ -31,7 +32,9 @@ const onnx::TensorProto* ConstantTable::find(ValueId value) {
         return nullptr;
     if (const onnx::TensorProto* tensor = fromAttribute(info.producer))
         return tensor;
-    return m_context.annotated && m_context.everywhere(info.producer) ? fromShapes(value, info.producer) : nullptr;
+    return m_context.annotated && m_context.everywhere(info.producer)
+               ? fromShapes(value, info.producer)
+               : nullptr;
 }
 
 bool ConstantTable::isConstantNode(NodeId node) const {
@@ -73,19 +76,23 @@ const onnx::TensorProto* ConstantTable::fromAttribute(NodeId node) {
 const onnx::TensorProto* ConstantTable::fromShapes(ValueId value, NodeId producer) {
     if (const ConstantValue* known = m_context.shapes.constant(value)) {
         const auto type = known->elementType;
-        if (type == onnx::TensorProto::INT64 || type == onnx::TensorProto::INT32 || type == onnx::TensorProto::BOOL)
+        if (type == onnx::TensorProto::INT64 || type == onnx::TensorProto::INT32 ||
+            type == onnx::TensorProto::BOOL)
             return keep(integerTensor(type, known->dims, known->ints));
     }
     // A rewrite of the rule says so: the output is the shape (or the size) of the whole input.
     for (const Rewrite& rewrite : m_context.rule(producer).rewrites) {
-        if (rewrite.kind != Rewrite::Kind::Constant || m_context.graph.node(producer).inputs.empty())
+        if (rewrite.kind != Rewrite::Kind::Constant ||
+            m_context.graph.node(producer).inputs.empty())
             continue;
         const ValueId input = m_context.graph.node(producer).inputs[0];
         if (!input || !m_context.sized(input))
-            m_context.refuse(producer, "the shape of `" + (input ? m_context.name(input) : "") + "` is not known in numbers");
+            m_context.refuse(producer, "the shape of `" + (input ? m_context.name(input) : "") +
+                                           "` is not known in numbers");
         std::vector<std::int64_t> dims = m_context.info(input).dims;
         if (m_context.graph.opType(producer) == "Size")
-            return keep(integerTensor(onnx::TensorProto::INT64, {}, {m_context.info(input).elementCount()}));
+            return keep(integerTensor(onnx::TensorProto::INT64, {},
+                                      {m_context.info(input).elementCount()}));
         const auto rank = static_cast<std::int64_t>(dims.size());
         std::int64_t start = 0, end = rank;
         for (const auto& attribute : m_context.graph.node(producer).proto->attribute()) {
@@ -119,11 +126,13 @@ std::uint16_t halfBits(float value) {
             return static_cast<std::uint16_t>(sign);
         mantissa |= 0x800000U;
         const int shift = 14 - exponent;
-        const std::uint32_t rounded = (mantissa + (1U << (shift - 1)) - 1 + (mantissa >> shift & 1U)) >> shift;
+        const std::uint32_t rounded =
+            (mantissa + (1U << (shift - 1)) - 1 + (mantissa >> shift & 1U)) >> shift;
         return static_cast<std::uint16_t>(sign | rounded);
     }
     const std::uint32_t rounded = mantissa + 0xfffU + (mantissa >> 13 & 1U);
-    return static_cast<std::uint16_t>(sign | ((static_cast<std::uint32_t>(exponent) << 10) + (rounded >> 13)));
+    return static_cast<std::uint16_t>(
+        sign | ((static_cast<std::uint32_t>(exponent) << 10) + (rounded >> 13)));
 }
 
 std::uint16_t brainBits(float value) {
@@ -134,7 +143,8 @@ std::uint16_t brainBits(float value) {
 }  // namespace
 
 onnx::TensorProto intsTensor(const std::vector<std::int64_t>& values) {
-    return integerTensor(onnx::TensorProto::INT64, {static_cast<std::int64_t>(values.size())}, values);
+    return integerTensor(onnx::TensorProto::INT64, {static_cast<std::int64_t>(values.size())},
+                         values);
 }
 
 onnx::TensorProto integerTensor(std::int32_t elementType, const std::vector<std::int64_t>& dims,
@@ -162,7 +172,8 @@ onnx::TensorProto zeroTensor(std::int32_t elementType) {
     if (elementType == onnx::TensorProto::STRING)
         tensor.add_string_data("");
     else
-        tensor.set_raw_data(std::string(static_cast<std::size_t>(storageBytes(elementType, 1)), '\0'));
+        tensor.set_raw_data(
+            std::string(static_cast<std::size_t>(storageBytes(elementType, 1)), '\0'));
     return tensor;
 }
 
@@ -171,20 +182,23 @@ onnx::TensorProto scalarTensor(std::int32_t elementType, double value) {
     tensor.set_data_type(elementType);
     std::string& bytes = *tensor.mutable_raw_data();
     switch (elementType) {
-    case onnx::TensorProto::FLOAT: append(bytes, static_cast<float>(value)); break;
-    case onnx::TensorProto::DOUBLE: append(bytes, value); break;
-    case onnx::TensorProto::FLOAT16: append(bytes, halfBits(static_cast<float>(value))); break;
-    case onnx::TensorProto::BFLOAT16: append(bytes, brainBits(static_cast<float>(value))); break;
-    case onnx::TensorProto::INT64: append(bytes, static_cast<std::int64_t>(value)); break;
-    case onnx::TensorProto::UINT64: append(bytes, static_cast<std::uint64_t>(value)); break;
-    case onnx::TensorProto::INT32: append(bytes, static_cast<std::int32_t>(value)); break;
-    case onnx::TensorProto::UINT32: append(bytes, static_cast<std::uint32_t>(value)); break;
-    case onnx::TensorProto::INT16: append(bytes, static_cast<std::int16_t>(value)); break;
-    case onnx::TensorProto::UINT16: append(bytes, static_cast<std::uint16_t>(value)); break;
-    case onnx::TensorProto::INT8: append(bytes, static_cast<std::int8_t>(value)); break;
-    case onnx::TensorProto::UINT8: append(bytes, static_cast<std::uint8_t>(value)); break;
-    case onnx::TensorProto::BOOL: append(bytes, static_cast<std::uint8_t>(value != 0)); break;
-    default: throw Refusal{"no scalar of type " + elementTypeName(elementType) + " can be made", {}};
+        case onnx::TensorProto::FLOAT: append(bytes, static_cast<float>(value)); break;
+        case onnx::TensorProto::DOUBLE: append(bytes, value); break;
+        case onnx::TensorProto::FLOAT16: append(bytes, halfBits(static_cast<float>(value))); break;
+        case onnx::TensorProto::BFLOAT16:
+            append(bytes, brainBits(static_cast<float>(value)));
+            break;
+        case onnx::TensorProto::INT64: append(bytes, static_cast<std::int64_t>(value)); break;
+        case onnx::TensorProto::UINT64: append(bytes, static_cast<std::uint64_t>(value)); break;
+        case onnx::TensorProto::INT32: append(bytes, static_cast<std::int32_t>(value)); break;
+        case onnx::TensorProto::UINT32: append(bytes, static_cast<std::uint32_t>(value)); break;
+        case onnx::TensorProto::INT16: append(bytes, static_cast<std::int16_t>(value)); break;
+        case onnx::TensorProto::UINT16: append(bytes, static_cast<std::uint16_t>(value)); break;
+        case onnx::TensorProto::INT8: append(bytes, static_cast<std::int8_t>(value)); break;
+        case onnx::TensorProto::UINT8: append(bytes, static_cast<std::uint8_t>(value)); break;
+        case onnx::TensorProto::BOOL: append(bytes, static_cast<std::uint8_t>(value != 0)); break;
+        default:
+            throw Refusal{"no scalar of type " + elementTypeName(elementType) + " can be made", {}};
     }
     return tensor;
 }

@@ -12,9 +12,10 @@ class TensorProto;
 
 namespace shardwright::lowering {
 
-/// The values whose elements the model itself gives: initializers, Constant nodes, and (with annotations) what
-/// the shape table knows of integer results of everywhere nodes, so that shape arithmetic is not passed from segment
-/// to segment. The program to verify against computes the latter itself.
+/// The values whose elements the model itself gives: initializers, Constant nodes, and (with
+/// annotations) what the shape table knows of integer results of everywhere nodes, so that shape
+/// arithmetic is not passed from segment to segment. The program to verify against computes the
+/// latter itself.
 class ConstantTable {
 public:
     /// `loaded`: inputs whose default value is not used.

@@ -8,7 +8,8 @@
 namespace shardwright::lowering {
 
 Context::Context(const Analysis& a, bool withAnnotations)
-    : analysis(a), graph(a.document.graph()), shapes(*a.shapes), annotated(withAnnotations && a.hasConfiguration) {
+    : analysis(a), graph(a.document.graph()), shapes(*a.shapes),
+      annotated(withAnnotations && a.hasConfiguration) {
     if (annotated)
         deviceCount = std::max(1, a.configuration.deviceCount);
     for (const auto& import : a.document.model->proto().opset_import())
@@ -18,17 +19,21 @@ Context::Context(const Analysis& a, bool withAnnotations)
 
 Box Context::whole(ValueId value, NodeId where) const {
     if (!sized(value))
-        refuse(where, "the shape of `" + name(value) + "` is not known in numbers, so it cannot be laid out on devices");
+        refuse(where, "the shape of `" + name(value) +
+                          "` is not known in numbers, so it cannot be laid out on devices");
     return Box::whole(info(value).dims);
 }
 
-int Context::bits(ValueId value) const { return std::max(1, elementBits(info(value).elementType)); }
+int Context::bits(ValueId value) const {
+    return std::max(1, elementBits(info(value).elementType));
+}
 
 void Context::refuse(NodeId where, const std::string& message) const {
     std::string place;
     if (where) {
         const std::string_view domain = graph.domain(where);
-        place = (domain.empty() ? "" : std::string(domain) + "::") + std::string(graph.opType(where)) + " " + graph.label(where);
+        place = (domain.empty() ? "" : std::string(domain) + "::") +
+                std::string(graph.opType(where)) + " " + graph.label(where);
     }
     throw Refusal{message, place};
 }

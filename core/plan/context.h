@@ -26,11 +26,15 @@ public:
     int deviceCount = 1;
     int opset = 0;  ///< Of the default domain; 0 where the model does not import it.
 
-    bool everywhere(NodeId node) const { return !annotated || analysis.meaning.nodes[node.index()].everywhere; }
+    bool everywhere(NodeId node) const {
+        return !annotated || analysis.meaning.nodes[node.index()].everywhere;
+    }
     const Rule& rule(NodeId node) const { return *analysis.rules->of(node); }
     const TensorInfo& info(ValueId value) const { return shapes.of(value); }
     const std::string& name(ValueId value) const { return graph.value(value).name; }
-    bool sized(ValueId value) const { return info(value).kind == TensorInfo::Kind::Tensor && info(value).concrete(); }
+    bool sized(ValueId value) const {
+        return info(value).kind == TensorInfo::Kind::Tensor && info(value).concrete();
+    }
     /// Refuses a value whose sizes are not all known.
     Box whole(ValueId value, NodeId where) const;
     /// As the communication planner counts: 8 where the type is unknown.

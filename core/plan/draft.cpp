@@ -60,7 +60,8 @@ void assignPhases(Draft& draft) {
         }
         // In a phase come the segments, then the copies in their order, then the exchanges.
         const int ready = step.inSegment() ? step.phase : step.phase + 1;
-        const int readyToCopy = step.kind == DraftStep::Kind::Exchange ? step.phase + 1 : step.phase;
+        const int readyToCopy =
+            step.kind == DraftStep::Kind::Exchange ? step.phase + 1 : step.phase;
         for (const int output : step.outputs) {
             if (output < 0)
                 continue;

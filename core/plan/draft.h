@@ -23,13 +23,14 @@ struct DraftLocal {
     Box box;
     int term = 0;
     bool partial = false;  ///< One term of a reduction that is still to be joined.
-    bool sized = true;     ///< False: whole, and its shape is not known (it must not leave its segment).
+    bool sized =
+        true;  ///< False: whole, and its shape is not known (it must not leave its segment).
     Origin origin = Origin::Step;
     int step = -1;
     bool kept = false;  ///< A graph output or an observed value.
 
     bool live = false;
-    int ready = 0;       ///< First phase whose segments can read it.
+    int ready = 0;        ///< First phase whose segments can read it.
     int readyToCopy = 0;  ///< First phase whose copies and exchanges can read it.
     std::string name;
     int tensor = -1;  ///< Index into DeviceProgram::tensors where it leaves its segment.
@@ -39,11 +40,11 @@ struct DraftLocal {
 struct DraftStep {
     enum class Kind { Node, Cut, Unary, Copy, Exchange };
     Kind kind = Kind::Node;
-    DeviceId device = -1;  ///< -1: an exchange.
-    NodeId node;           ///< Whose work it is.
-    const Tile* tile = nullptr;       ///< Node: null where it is whole.
-    const CellGrid* cells = nullptr;  ///< Of `tile`.
-    std::string op;                   ///< Unary: the operator.
+    DeviceId device = -1;                  ///< -1: an exchange.
+    NodeId node;                           ///< Whose work it is.
+    const Tile* tile = nullptr;            ///< Node: null where it is whole.
+    const CellGrid* cells = nullptr;       ///< Of `tile`.
+    std::string op;                        ///< Unary: the operator.
     ReduceKind reduce = ReduceKind::None;  ///< Copy.
     int exchange = -1;
     std::vector<int> inputs;   ///< Locals; -1: an omitted slot, or one that the writer makes up.
@@ -75,8 +76,8 @@ struct Draft {
     void add(DraftExchange exchange);
 };
 
-/// Marks what outputs, observed values and exchanges need, going backwards. Exchanges are always done: the
-/// communication of a model is what its annotations say, used or not.
+/// Marks what outputs, observed values and exchanges need, going backwards. Exchanges are always
+/// done: the communication of a model is what its annotations say, used or not.
 void markLive(Draft& draft);
 
 /// Gives every live step its phase: as early as what it reads allows.

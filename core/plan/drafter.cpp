@@ -23,13 +23,16 @@ ValueId Drafter::inputValue(const NodeInfo& node, std::size_t slot) const {
 }
 
 bool Drafter::allConstant(const NodeInfo& node) {
-    return !node.outputs.empty() && std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
-        return !output || m_constants.of(output) != nullptr;
-    });
+    return !node.outputs.empty() &&
+           std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) {
+               return !output || m_constants.of(output) != nullptr;
+           });
 }
 
 /// A Constant node on some devices only is embedded there, too.
-bool Drafter::embeds(const NodeInfo& node) { return m_constants.isConstantNode(node.id) && allConstant(node); }
+bool Drafter::embeds(const NodeInfo& node) {
+    return m_constants.isConstantNode(node.id) && allConstant(node);
+}
 
 void Drafter::everywhere(const NodeInfo& node) {
     if (allConstant(node))
@@ -44,9 +47,12 @@ void Drafter::everywhere(const NodeInfo& node, DeviceId device) {
     step.node = node.id;
     for (std::size_t slot = 0; slot < node.inputs.size() + node.captures.size(); ++slot) {
         const ValueId value = inputValue(node, slot);
-        const bool elsewhere = value && m_context.annotated && m_context.analysis.meaning.nodes[node.id.index()].inputs[slot].layout;
+        const bool elsewhere =
+            value && m_context.annotated &&
+            m_context.analysis.meaning.nodes[node.id.index()].inputs[slot].layout;
         // Only a shape-only input can lie on some devices: the writer makes one up.
-        step.inputs.push_back(value && !elsewhere ? m_values.wholeEverywhere(device, value, node.id) : -1);
+        step.inputs.push_back(value && !elsewhere ? m_values.wholeEverywhere(device, value, node.id)
+                                                  : -1);
     }
     for (const ValueId output : node.outputs) {
         if (!output) {
@@ -54,7 +60,8 @@ void Drafter::everywhere(const NodeInfo& node, DeviceId device) {
             continue;
         }
         const bool sized = m_context.sized(output);
-        const int local = m_values.addLocal(device, output, sized ? Box::whole(m_context.info(output).dims) : Box{});
+        const int local = m_values.addLocal(
+            device, output, sized ? Box::whole(m_context.info(output).dims) : Box{});
         m_draft.locals[static_cast<std::size_t>(local)].sized = sized;
         m_values.form(output, nullptr).held.push_back(local);
         step.outputs.push_back(local);
@@ -67,11 +74,13 @@ void Drafter::partitioned(const NodeInfo& node) {
     if (!meaning.solution || !meaning.solution->cells)
         m_context.refuse(node.id, "it is not known where this node runs");
     const CellGrid& cells = *meaning.solution->cells;
-    if (cells.rule->outputs.size() < node.outputs.size() || cells.rule->inputs.size() < node.inputs.size())
+    if (cells.rule->outputs.size() < node.outputs.size() ||
+        cells.rule->inputs.size() < node.inputs.size())
         m_context.refuse(node.id, "its rule does not describe all of its inputs and outputs");
     // Input reshards come first and in slot order, whether or not a kernel reads the result.
     for (std::size_t slot = 0; slot < meaning.inputs.size(); ++slot) {
-        const bool shapeOnly = slot < cells.rule->inputs.size() && cells.rule->inputs[slot].shapeOnly;
+        const bool shapeOnly =
+            slot < cells.rule->inputs.size() && cells.rule->inputs[slot].shapeOnly;
         if (meaning.inputs[slot].layout && meaning.inputs[slot].arrives && !shapeOnly)
             m_reshards.arriving(meaning.inputs[slot], inputValue(node, slot), node.id);
     }
@@ -90,14 +99,16 @@ void Drafter::partitioned(const NodeInfo& node) {
             resolve(node, slot, std::move(raw[slot]));
 }
 
-DraftStep Drafter::tileStep(const NodeInfo& node, const CellGrid& cells, const DeviceTiles& tiles, const Tile& tile) {
+DraftStep Drafter::tileStep(const NodeInfo& node, const CellGrid& cells, const DeviceTiles& tiles,
+                            const Tile& tile) {
     DraftStep step;
     step.device = tiles.device;
     step.node = node.id;
     step.tile = &tile;
     step.cells = &cells;
     const bool constant = embeds(node);
-    const bool idle = std::all_of(tile.outputs.begin(), tile.outputs.end(), [](const Box& box) { return box.empty(); });
+    const bool idle = std::all_of(tile.outputs.begin(), tile.outputs.end(),
+                                  [](const Box& box) { return box.empty(); });
     for (std::size_t slot = 0; slot < node.inputs.size() + node.captures.size(); ++slot)
         step.inputs.push_back(idle ? -1 : tileInput(node, slot, tiles.device, tile));
     for (std::size_t slot = 0; slot < node.outputs.size(); ++slot) {
@@ -137,19 +148,24 @@ void Drafter::resolve(const NodeInfo& node, std::size_t slot, Form raw) {
     const NodeMeaning& meaning = m_context.analysis.meaning.nodes[node.id.index()];
     const LayoutRef& layout = meaning.outputs[slot].layout;
     if (!layout)
-        m_context.refuse(node.id, "the layout of its output `" + m_context.name(node.outputs[slot]) + "` is not known");
+        m_context.refuse(node.id, "the layout of its output `" +
+                                      m_context.name(node.outputs[slot]) + "` is not known");
     const auto& cells = meaning.solution->cells;
     const LayoutRef& natural = meaning.solution->natural[slot];
-    const bool asItIs = cells->partialFactors(slot).empty() && (natural == layout || (natural && *natural == *layout));
-    Form result = asItIs ? std::move(raw)
-                         : m_reshards.declared(cells, slot, raw, layout, node.outputs[slot], node.id);
+    const bool asItIs = cells->partialFactors(slot).empty() &&
+                        (natural == layout || (natural && *natural == *layout));
+    Form result = asItIs
+                      ? std::move(raw)
+                      : m_reshards.declared(cells, slot, raw, layout, node.outputs[slot], node.id);
     applyTail(node, *cells, slot, result);
     m_values.form(node.outputs[slot], layout.get()) = std::move(result);
 }
 
-void Drafter::applyTail(const NodeInfo& node, const CellGrid& cells, std::size_t slot, Form& joined) {
+void Drafter::applyTail(const NodeInfo& node, const CellGrid& cells, std::size_t slot,
+                        Form& joined) {
     for (const Rewrite& rewrite : cells.rule->rewrites) {
-        if (rewrite.kind != Rewrite::Kind::Tail || rewrite.output != static_cast<int>(slot) || !isSplit(cells, rewrite))
+        if (rewrite.kind != Rewrite::Kind::Tail || rewrite.output != static_cast<int>(slot) ||
+            !isSplit(cells, rewrite))
             continue;
         for (int& local : joined.held) {
             const DraftLocal before = m_draft.locals[static_cast<std::size_t>(local)];
@@ -160,7 +176,8 @@ void Drafter::applyTail(const NodeInfo& node, const CellGrid& cells, std::size_t
             step.node = node.id;
             step.inputs = {local};
             local = m_values.addLocal(before.device, before.value, before.box);
-            m_draft.locals[static_cast<std::size_t>(step.inputs[0])].partial = true;  // Not yet the value.
+            m_draft.locals[static_cast<std::size_t>(step.inputs[0])].partial =
+                true;  // Not yet the value.
             step.outputs = {local};
             m_draft.add(std::move(step));
         }
@@ -169,17 +186,21 @@ void Drafter::applyTail(const NodeInfo& node, const CellGrid& cells, std::size_t
 
 std::vector<std::vector<int>> Drafter::keep(ValueId value) {
     std::vector<std::vector<int>> kept(static_cast<std::size_t>(m_context.deviceCount));
-    const Layout* layout = m_context.annotated ? m_context.analysis.meaning.values[value.index()].layout.get() : nullptr;
+    const Layout* layout = m_context.annotated
+                               ? m_context.analysis.meaning.values[value.index()].layout.get()
+                               : nullptr;
     std::vector<int> locals;
     if (layout != nullptr)
         locals = m_values.form(value, layout).held;
     else
         for (DeviceId device = 0; device < m_context.deviceCount; ++device)
-            locals.push_back(m_values.wholeEverywhere(device, value, m_context.graph.value(value).producer));
+            locals.push_back(
+                m_values.wholeEverywhere(device, value, m_context.graph.value(value).producer));
     for (int local : locals) {
         local = m_values.stored(local);
         m_draft.locals[static_cast<std::size_t>(local)].kept = true;
-        kept[static_cast<std::size_t>(m_draft.locals[static_cast<std::size_t>(local)].device)].push_back(local);
+        kept[static_cast<std::size_t>(m_draft.locals[static_cast<std::size_t>(local)].device)]
+            .push_back(local);
     }
     return kept;
 }

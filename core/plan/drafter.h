@@ -8,13 +8,14 @@
 
 namespace shardwright::lowering {
 
-/// Walks the model in topological order and writes down, for every device, what it computes, cuts and exchanges.
-/// Everything that anybody might need is drafted; markLive() then drops what nobody does.
+/// Walks the model in topological order and writes down, for every device, what it computes, cuts
+/// and exchanges. Everything that anybody might need is drafted; markLive() then drops what nobody
+/// does.
 class Drafter {
 public:
     Drafter(const Context& context, Draft& draft, ConstantTable& constants)
-        : m_context(context), m_draft(draft), m_constants(constants), m_values(context, draft, constants),
-          m_reshards(m_values) {}
+        : m_context(context), m_draft(draft), m_constants(constants),
+          m_values(context, draft, constants), m_reshards(m_values) {}
 
     void run();
     /// Marks the locals that hold `value` to be kept; by device. Empty lists: nobody holds it.
@@ -24,7 +25,8 @@ private:
     void everywhere(const NodeInfo& node);
     void everywhere(const NodeInfo& node, DeviceId device);
     void partitioned(const NodeInfo& node);
-    DraftStep tileStep(const NodeInfo& node, const CellGrid& cells, const DeviceTiles& tiles, const Tile& tile);
+    DraftStep tileStep(const NodeInfo& node, const CellGrid& cells, const DeviceTiles& tiles,
+                       const Tile& tile);
     int tileInput(const NodeInfo& node, std::size_t slot, DeviceId device, const Tile& tile);
     void resolve(const NodeInfo& node, std::size_t slot, Form raw);
     void applyTail(const NodeInfo& node, const CellGrid& cells, std::size_t slot, Form& joined);

@@ -33,7 +33,8 @@ void GraphWriter::addNode(onnx::NodeProto node) {
     *m_graph.add_node() = std::move(node);
 }
 
-std::string GraphWriter::add(const std::string& op, const std::vector<std::string>& inputs, std::string output) {
+std::string GraphWriter::add(const std::string& op, const std::vector<std::string>& inputs,
+                             std::string output) {
     if (output.empty())
         output = fresh(inputs.empty() ? op : inputs.front());
     onnx::NodeProto node;
@@ -56,8 +57,12 @@ std::string GraphWriter::constant(onnx::TensorProto tensor) {
     return it->second;
 }
 
-std::string GraphWriter::ints(const std::vector<std::int64_t>& values) { return constant(intsTensor(values)); }
-std::string GraphWriter::scalar(std::int32_t type, double value) { return constant(scalarTensor(type, value)); }
+std::string GraphWriter::ints(const std::vector<std::int64_t>& values) {
+    return constant(intsTensor(values));
+}
+std::string GraphWriter::scalar(std::int32_t type, double value) {
+    return constant(scalarTensor(type, value));
+}
 
 std::string GraphWriter::castTo(const std::string& input, std::int32_t type, std::string output) {
     output = add("Cast", {input}, std::move(output));
@@ -90,7 +95,8 @@ std::int64_t stepOf(const std::vector<std::int64_t>& positions) {
 
 }  // namespace
 
-void GraphWriter::slice(const std::string& input, const std::vector<Range>& ranges, const std::string& output) {
+void GraphWriter::slice(const std::string& input, const std::vector<Range>& ranges,
+                        const std::string& output) {
     std::vector<std::int64_t> starts, ends, axes, steps;
     bool plain = true;
     for (const Range& range : ranges) {
@@ -113,7 +119,8 @@ void GraphWriter::slice(const std::string& input, const std::vector<Range>& rang
     add("Slice", inputs, output);
 }
 
-void GraphWriter::select(const std::string& input, const std::vector<std::vector<std::int64_t>>& positions,
+void GraphWriter::select(const std::string& input,
+                         const std::vector<std::vector<std::int64_t>>& positions,
                          const std::string& output) {
     std::vector<Range> ranges;
     std::vector<std::size_t> gathered;
@@ -139,7 +146,8 @@ void GraphWriter::select(const std::string& input, const std::vector<std::vector
         current = sliced;
     }
     for (std::size_t i = 0; i < gathered.size(); ++i) {
-        current = add("Gather", {current, ints(positions[gathered[i]])}, i + 1 == gathered.size() ? output : fresh(output));
+        current = add("Gather", {current, ints(positions[gathered[i]])},
+                      i + 1 == gathered.size() ? output : fresh(output));
         auto& axis = *added().add_attribute();
         axis.set_name("axis");
         axis.set_type(onnx::AttributeProto::INT);
@@ -149,7 +157,8 @@ void GraphWriter::select(const std::string& input, const std::vector<std::vector
         add("Identity", {input}, output);
 }
 
-void GraphWriter::cut(const std::string& input, const Box& held, const Box& wanted, const std::string& output) {
+void GraphWriter::cut(const std::string& input, const Box& held, const Box& wanted,
+                      const std::string& output) {
     std::vector<std::vector<std::int64_t>> positions(held.dims.size());
     for (std::size_t d = 0; d < held.dims.size(); ++d)
         if (!(held.dims[d] == wanted.dims[d]))
@@ -165,7 +174,8 @@ std::vector<std::int64_t> positionsIn(const IndexSet& held, const IndexSet& want
     return positionsIn(held, indices);
 }
 
-std::vector<std::int64_t> positionsIn(const IndexSet& held, const std::vector<std::int64_t>& wanted) {
+std::vector<std::int64_t> positionsIn(const IndexSet& held,
+                                      const std::vector<std::int64_t>& wanted) {
     const auto& intervals = held.intervals();
     std::vector<std::int64_t> before;  // Elements in front of each interval.
     std::int64_t count = 0;
@@ -176,10 +186,13 @@ std::vector<std::int64_t> positionsIn(const IndexSet& held, const std::vector<st
     std::vector<std::int64_t> positions;
     positions.reserve(wanted.size());
     for (const std::int64_t index : wanted) {
-        const auto after = std::upper_bound(intervals.begin(), intervals.end(), index,
-                                            [](std::int64_t i, const IndexSet::Interval& x) { return i < x.begin; });
+        const auto after = std::upper_bound(
+            intervals.begin(), intervals.end(), index,
+            [](std::int64_t i, const IndexSet::Interval& x) { return i < x.begin; });
         if (after == intervals.begin() || index >= std::prev(after)->end)
-            throw Refusal{"index " + std::to_string(index) + " of a dimension is not on the device that needs it", {}};
+            throw Refusal{"index " + std::to_string(index) +
+                              " of a dimension is not on the device that needs it",
+                          {}};
         const auto i = static_cast<std::size_t>(std::prev(after) - intervals.begin());
         positions.push_back(before[i] + index - intervals[i].begin);
     }

@@ -25,11 +25,12 @@ private:
     std::unordered_set<std::string_view> m_names;
 };
 
-/// The graph of one segment while it is written: nodes under unique names, small constants, and the few helper
-/// operators in the forms that the model's opset has.
+/// The graph of one segment while it is written: nodes under unique names, small constants, and the
+/// few helper operators in the forms that the model's opset has.
 class GraphWriter {
 public:
-    GraphWriter(const Context& context, const ReservedNames& reserved) : m_context(context), m_reserved(reserved) {}
+    GraphWriter(const Context& context, const ReservedNames& reserved)
+        : m_context(context), m_reserved(reserved) {}
 
     onnx::GraphProto& graph() { return m_graph; }
     /// A new tensor name for something between the lines of `base`.
@@ -37,7 +38,8 @@ public:
 
     void addNode(onnx::NodeProto node);  ///< Renames the node where its name is taken.
     /// Adds an operator; gives the name of its output (a fresh one unless `output` is set).
-    std::string add(const std::string& op, const std::vector<std::string>& inputs, std::string output = {});
+    std::string add(const std::string& op, const std::vector<std::string>& inputs,
+                    std::string output = {});
     onnx::NodeProto& added() { return *m_graph.mutable_node(m_graph.node_size() - 1); }
 
     /// Names of embedded constants; equal ones are embedded once.
@@ -46,18 +48,20 @@ public:
     std::string scalar(std::int32_t type, double value);
 
     std::string castTo(const std::string& input, std::int32_t type, std::string output = {});
-    /// input[.., positions, ..] along each dimension (empty list: all of it), by one Slice where positions are evenly
-    /// spaced and by Gather elsewhere.
+    /// input[.., positions, ..] along each dimension (empty list: all of it), by one Slice where
+    /// positions are evenly spaced and by Gather elsewhere.
     void select(const std::string& input, const std::vector<std::vector<std::int64_t>>& positions,
                 const std::string& output);
     /// Cuts `wanted` out of a tensor that holds `held`.
-    void cut(const std::string& input, const Box& held, const Box& wanted, const std::string& output);
+    void cut(const std::string& input, const Box& held, const Box& wanted,
+             const std::string& output);
 
 private:
     struct Range {
         std::int64_t dim, start, end, step;
     };
-    void slice(const std::string& input, const std::vector<Range>& ranges, const std::string& output);
+    void slice(const std::string& input, const std::vector<Range>& ranges,
+               const std::string& output);
 
     const Context& m_context;
     const ReservedNames& m_reserved;
@@ -71,6 +75,7 @@ private:
 /// Where the elements of `wanted` are in a packed tensor that holds `held`, in ascending order.
 std::vector<std::int64_t> positionsIn(const IndexSet& held, const IndexSet& wanted);
 /// The same for indices in any order.
-std::vector<std::int64_t> positionsIn(const IndexSet& held, const std::vector<std::int64_t>& wanted);
+std::vector<std::int64_t> positionsIn(const IndexSet& held,
+                                      const std::vector<std::int64_t>& wanted);
 
 }  // namespace shardwright::lowering

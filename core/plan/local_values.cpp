@@ -37,8 +37,9 @@ int LocalValues::fetch(Form& form, DeviceId device, ValueId value, const Box& bo
     } else {
         const std::vector<int> from = sources(form, device, 0, box);
         if (from.size() == 1 && at(from[0]).box.contains(box))
-            made = at(from[0]).origin == DraftLocal::Origin::Constant ? addConstant(device, value, box)
-                                                                      : cut(from[0], box, reader);
+            made = at(from[0]).origin == DraftLocal::Origin::Constant
+                       ? addConstant(device, value, box)
+                       : cut(from[0], box, reader);
         else
             made = join(from, device, value, box, reader);
     }
@@ -53,7 +54,8 @@ int LocalValues::fetchEverywhere(DeviceId device, ValueId value, const Box& box,
         return fetch(everywhere, device, value, box, reader);
     if (const int exact = findExact(everywhere.derived, device, box); exact >= 0)
         return exact;
-    const int made = constant || box.empty() ? addConstant(device, value, box) : addLocal(device, value, box);
+    const int made =
+        constant || box.empty() ? addConstant(device, value, box) : addLocal(device, value, box);
     if (!constant && !box.empty())
         m_draft.locals[static_cast<std::size_t>(made)].origin = DraftLocal::Origin::Input;
     everywhere.derived.push_back(made);
@@ -72,7 +74,8 @@ int LocalValues::wholeEverywhere(DeviceId device, ValueId value, NodeId reader) 
     m_context.refuse(reader, "nothing gives `" + m_context.name(value) + "`");
 }
 
-std::vector<int> LocalValues::sources(const Form& form, DeviceId device, int term, const Box& box) const {
+std::vector<int> LocalValues::sources(const Form& form, DeviceId device, int term,
+                                      const Box& box) const {
     std::vector<int> result;
     for (const int local : form.held) {
         if (at(local).device != device || at(local).term != term)
@@ -80,7 +83,8 @@ std::vector<int> LocalValues::sources(const Form& form, DeviceId device, int ter
         if (at(local).box.contains(box))
             return {local};
         const Box part = at(local).box.intersect(box);
-        if (!part.empty() && std::none_of(result.begin(), result.end(), [&](int other) { return at(other).box.contains(part); }))
+        if (!part.empty() && std::none_of(result.begin(), result.end(),
+                                          [&](int other) { return at(other).box.contains(part); }))
             result.push_back(local);
     }
     return result;
@@ -99,13 +103,15 @@ int LocalValues::cut(int local, const Box& box, NodeId reader) {
     return piece;
 }
 
-int LocalValues::join(const std::vector<int>& sources, DeviceId device, ValueId value, const Box& box, NodeId reader) {
+int LocalValues::join(const std::vector<int>& sources, DeviceId device, ValueId value,
+                      const Box& box, NodeId reader) {
     std::int64_t covered = 0;
     for (const int local : sources)
         covered += at(local).box.intersect(box).count();
     if (covered < box.count())
-        m_context.refuse(reader, "device " + std::to_string(device) + " needs " + std::to_string(box.count()) +
-                                     " elements of `" + m_context.name(value) + "` and holds " +
+        m_context.refuse(reader, "device " + std::to_string(device) + " needs " +
+                                     std::to_string(box.count()) + " elements of `" +
+                                     m_context.name(value) + "` and holds " +
                                      std::to_string(covered) + " of them");
     DraftStep step;
     step.kind = DraftStep::Kind::Copy;
@@ -141,8 +147,10 @@ int LocalValues::stored(int local) {
 
 const std::vector<Box>& LocalValues::holding(const LayoutRef& layout, DeviceId device) {
     const auto it = m_holdings.find({layout.get(), device});
-    return it != m_holdings.end() ? it->second
-                                  : m_holdings.emplace(HoldingKey{layout.get(), device}, layout->holding(device)).first->second;
+    return it != m_holdings.end()
+               ? it->second
+               : m_holdings.emplace(HoldingKey{layout.get(), device}, layout->holding(device))
+                     .first->second;
 }
 
 }  // namespace shardwright::lowering

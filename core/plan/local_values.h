@@ -25,8 +25,8 @@ public:
     /// The value in a layout; null: everywhere.
     Form& form(ValueId value, const Layout* layout) { return m_forms[{value, layout}]; }
 
-    /// The elements `box` on `device`, from what it holds of `form`: as it is, cut, or joined from several.
-    /// Refuses where the device does not hold them.
+    /// The elements `box` on `device`, from what it holds of `form`: as it is, cut, or joined from
+    /// several. Refuses where the device does not hold them.
     int fetch(Form& form, DeviceId device, ValueId value, const Box& box, NodeId reader);
     /// The same of an everywhere value; constants and graph inputs come in any piece.
     int fetchEverywhere(DeviceId device, ValueId value, const Box& box, NodeId reader);
@@ -46,10 +46,13 @@ public:
     ConstantTable& constants() { return m_constants; }
 
 private:
-    const DraftLocal& at(int local) const { return m_draft.locals[static_cast<std::size_t>(local)]; }
+    const DraftLocal& at(int local) const {
+        return m_draft.locals[static_cast<std::size_t>(local)];
+    }
     int findExact(const std::vector<int>& locals, DeviceId device, const Box& box) const;
     int cut(int local, const Box& box, NodeId reader);
-    int join(const std::vector<int>& sources, DeviceId device, ValueId value, const Box& box, NodeId reader);
+    int join(const std::vector<int>& sources, DeviceId device, ValueId value, const Box& box,
+             NodeId reader);
 
     struct FormKey {
         ValueId value;

@@ -11,12 +11,13 @@
 namespace shardwright::lowering {
 
 /// Adds an operation behind the kernel's output.
-using AddPost =
-    std::function<void(int output, std::function<void(const std::string& input, const std::string& output)> write)>;
+using AddPost = std::function<void(
+    int output, std::function<void(const std::string& input, const std::string& output)> write)>;
 
-/// For an index that counts along a split factor: turns global indices into those of the local block, looks up
-/// something harmless where they lie outside of it, and masks what that gave (to zero, or to false). The terms
-/// are then joined by the factor's reduction. Replaces the names in `inputs`.
+/// For an index that counts along a split factor: turns global indices into those of the local
+/// block, looks up something harmless where they lie outside of it, and masks what that gave (to
+/// zero, or to false). The terms are then joined by the factor's reduction. Replaces the names in
+/// `inputs`.
 void writeMaskedLookups(const Context& context, GraphWriter& writer, const DraftStep& step,
                         std::vector<std::string>& inputs, const AddPost& addPost);
 

@@ -6,7 +6,9 @@
 
 namespace shardwright {
 
-std::vector<std::int64_t> LocalTensor::dims() const { return lowering::dimsOf(box); }
+std::vector<std::int64_t> LocalTensor::dims() const {
+    return lowering::dimsOf(box);
+}
 
 Communication::KindTotal Plan::predictedTotal(CollectiveKind kind) const {
     const auto it = predicted.find(kind);
@@ -21,12 +23,16 @@ bool canBeKept(const Context& context, ValueId value) {
     if (!value || value.index() >= context.graph.values.size())
         return false;
     const ValueInfo& info = context.graph.value(value);
-    const bool known = !context.annotated || context.analysis.meaning.values[value.index()].source != LayoutSource::Unknown;
-    return info.graph == context.graph.main().id && info.kind == ValueKind::NodeOutput && context.sized(value) && known;
+    const bool known =
+        !context.annotated ||
+        context.analysis.meaning.values[value.index()].source != LayoutSource::Unknown;
+    return info.graph == context.graph.main().id && info.kind == ValueKind::NodeOutput &&
+           context.sized(value) && known;
 }
 
 /// Draft, prune, order, write. See ARCHITECTURE "Execution of a node".
-std::shared_ptr<const Plan> makePlan(const Analysis& analysis, const PlanOptions& options, bool annotated) {
+std::shared_ptr<const Plan> makePlan(const Analysis& analysis, const PlanOptions& options,
+                                     bool annotated) {
     const Context context(analysis, annotated);
     Draft draft;
     ConstantTable constants(context, options.loaded);
@@ -34,7 +40,9 @@ std::shared_ptr<const Plan> makePlan(const Analysis& analysis, const PlanOptions
     drafter.run();
     std::vector<std::pair<ValueId, std::vector<std::vector<int>>>> outputs, observed;
     for (const ValueId output : context.graph.main().outputs) {
-        context.whole(output, context.graph.value(output).producer);  // Refuses unknown shapes by the output's name.
+        context.whole(
+            output,
+            context.graph.value(output).producer);  // Refuses unknown shapes by the output's name.
         outputs.emplace_back(output, drafter.keep(output));
     }
     for (const ValueId value : options.observe)
@@ -54,7 +62,8 @@ std::shared_ptr<const Plan> makePlan(const Analysis& analysis, const PlanOptions
     return plan;
 }
 
-Result<std::shared_ptr<const Plan>> tryPlan(const Analysis& analysis, const PlanOptions& options, bool annotated) {
+Result<std::shared_ptr<const Plan>> tryPlan(const Analysis& analysis, const PlanOptions& options,
+                                            bool annotated) {
     try {
         return makePlan(analysis, options, annotated);
     } catch (const Refusal& refusal) {
@@ -72,7 +81,8 @@ Result<std::shared_ptr<const Plan>> lower(const Analysis& analysis, const PlanOp
     return tryPlan(analysis, options, true);
 }
 
-Result<std::shared_ptr<const Plan>> lowerUnannotated(const Analysis& analysis, const PlanOptions& options) {
+Result<std::shared_ptr<const Plan>> lowerUnannotated(const Analysis& analysis,
+                                                     const PlanOptions& options) {
     return tryPlan(analysis, options, false);
 }
 

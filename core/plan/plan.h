@@ -12,8 +12,8 @@
 
 namespace shardwright {
 
-/// One dense local tensor of one device: the elements of `box` of `value` in row-major order of their indices. For a partial result
-/// (before its collective) `term` tells which one.
+/// One dense local tensor of one device: the elements of `box` of `value` in row-major order of
+/// their indices. For a partial result (before its collective) `term` tells which one.
 struct LocalTensor {
     std::string name;  ///< Unique on its device; also the tensor's name in the segment's graph.
     ValueId value;
@@ -28,8 +28,8 @@ struct LocalTensor {
 struct Segment {
     DeviceId device = 0;
     int phase = 0;
-    std::string modelBytes;  ///< Serialised ModelProto, weights cut and inside.
-    std::vector<int> inputs;   ///< Indices into DeviceProgram::tensors.
+    std::string modelBytes;   ///< Serialised ModelProto, weights cut and inside.
+    std::vector<int> inputs;  ///< Indices into DeviceProgram::tensors.
     std::vector<int> outputs;
     std::vector<NodeId> nodes;  ///< Of the original graph, for timings.
 };
@@ -50,9 +50,10 @@ struct Exchange {
 struct DeviceProgram {
     DeviceId device = 0;
     std::vector<LocalTensor> tensors;
-    std::vector<Segment> segments;   ///< Sorted by phase; at most one a phase.
-    /// Local copies without communication, by phase, done before the phase's exchanges, in this order: `target` is put
-    /// together from what each source has of its box. With `reduce`, sources of different terms are joined.
+    std::vector<Segment> segments;  ///< Sorted by phase; at most one a phase.
+    /// Local copies without communication, by phase, done before the phase's exchanges, in this
+    /// order: `target` is put together from what each source has of its box. With `reduce`, sources
+    /// of different terms are joined.
     struct LocalCopy {
         int phase = 0;
         std::vector<int> sources;
@@ -62,7 +63,8 @@ struct DeviceProgram {
     std::vector<LocalCopy> copies;
 };
 
-/// Phase p: every device runs its segment of phase p, then its local copies, then the exchanges of phase p in this order.
+/// Phase p: every device runs its segment of phase p, then its local copies, then the exchanges of
+/// phase p in this order.
 struct Plan {
     int deviceCount = 0;
     int phases = 0;
@@ -72,29 +74,35 @@ struct Plan {
         ValueId value;
         std::string name;
         std::int32_t elementType = 0;
-        std::vector<std::int64_t> shape;            ///< Of the whole tensor.
-        std::vector<std::vector<int>> tensors;      ///< By device: local tensors that hold it.
+        std::vector<std::int64_t> shape;        ///< Of the whole tensor.
+        std::vector<std::vector<int>> tensors;  ///< By device: local tensors that hold it.
     };
-    std::vector<Port> inputs;   ///< Graph inputs: the runner cuts and loads them.
-    std::vector<Port> outputs;  ///< Graph outputs, in their layout: the runner gathers them for display.
-    /// PlanOptions::observe, in that order, without those that are not results of nodes or whose shape is not known.
+    std::vector<Port> inputs;  ///< Graph inputs: the runner cuts and loads them.
+    std::vector<Port>
+        outputs;  ///< Graph outputs, in their layout: the runner gathers them for display.
+    /// PlanOptions::observe, in that order, without those that are not results of nodes or whose
+    /// shape is not known.
     std::vector<Port> observed;
     Communication::KindTotal predictedTotal(CollectiveKind kind) const;
     std::map<CollectiveKind, Communication::KindTotal> predicted;
 };
 
 struct PlanOptions {
-    /// Further values to keep as outputs on the devices that hold them (observation, `--verify=all`).
+    /// Further values to keep as outputs on the devices that hold them (observation,
+    /// `--verify=all`).
     std::vector<ValueId> observe;
-    /// Graph inputs with a default (an initializer of the same name) that the runner loads all the same. Defaults
-    /// are embedded like other weights.
+    /// Graph inputs with a default (an initializer of the same name) that the runner loads all the
+    /// same. Defaults are embedded like other weights.
     std::vector<ValueId> loaded;
 };
 
-/// Lowers an analysed model. Errors: the analysis has errors (the message repeats the first), a shape is unknown
-/// (names the tensor), an operator cannot be lowered.
-Result<std::shared_ptr<const Plan>> lower(const Analysis& analysis, const PlanOptions& options = {});
-/// The whole model for one device, with symbolic dimensions bound and `observe` as further outputs, to verify against.
-Result<std::shared_ptr<const Plan>> lowerUnannotated(const Analysis& analysis, const PlanOptions& options = {});
+/// Lowers an analysed model. Errors: the analysis has errors (the message repeats the first), a
+/// shape is unknown (names the tensor), an operator cannot be lowered.
+Result<std::shared_ptr<const Plan>> lower(const Analysis& analysis,
+                                          const PlanOptions& options = {});
+/// The whole model for one device, with symbolic dimensions bound and `observe` as further outputs,
+/// to verify against.
+Result<std::shared_ptr<const Plan>> lowerUnannotated(const Analysis& analysis,
+                                                     const PlanOptions& options = {});
 
 }  // namespace shardwright

@@ -6,8 +6,9 @@
 
 namespace shardwright::lowering {
 
-std::shared_ptr<const ReshardPlan> Reshards::planFor(const void* source, std::size_t slot, const Layout* target,
-                                                     int bits, const std::function<ReshardPlan()>& make) {
+std::shared_ptr<const ReshardPlan> Reshards::planFor(const void* source, std::size_t slot,
+                                                     const Layout* target, int bits,
+                                                     const std::function<ReshardPlan()>& make) {
     auto& plan = m_plans[{source, slot, target, bits}];
     if (!plan)
         plan = std::make_shared<const ReshardPlan>(make());
@@ -20,22 +21,25 @@ Form& Reshards::arriving(const SlotMeaning& slot, ValueId value, NodeId reader) 
         return wanted;
     const Context& context = m_values.context();
     const auto plan = planFor(slot.arrives.get(), 0, slot.layout.get(), context.bits(value), [&] {
-        return planReshard(piecesOf(*slot.arrives), ReduceKind::None, *slot.layout, context.analysis.configuration.mesh,
-                           context.bits(value));
+        return planReshard(piecesOf(*slot.arrives), ReduceKind::None, *slot.layout,
+                           context.analysis.configuration.mesh, context.bits(value));
     });
     Form& source = m_values.form(value, slot.arrives.get());
-    Form moved = apply({*plan, ReduceKind::None, slot.layout, value, reader, CommPhase::Input}, source);
+    Form moved =
+        apply({*plan, ReduceKind::None, slot.layout, value, reader, CommPhase::Input}, source);
     return m_values.form(value, slot.layout.get()) = std::move(moved);
 }
 
-Form Reshards::declared(const std::shared_ptr<const CellGrid>& cells, std::size_t slot, Form& raw, const LayoutRef& layout,
-                        ValueId value, NodeId node) {
+Form Reshards::declared(const std::shared_ptr<const CellGrid>& cells, std::size_t slot, Form& raw,
+                        const LayoutRef& layout, ValueId value, NodeId node) {
     const Context& context = m_values.context();
     const std::vector<int> partial = cells->partialFactors(slot);
     const ReduceKind reduce =
-        partial.empty() ? ReduceKind::None : cells->rule->factors[static_cast<std::size_t>(partial[0])].reduce;
+        partial.empty() ? ReduceKind::None
+                        : cells->rule->factors[static_cast<std::size_t>(partial[0])].reduce;
     const auto plan = planFor(cells.get(), slot, layout.get(), context.bits(value), [&] {
-        return planReshard(piecesOf(*cells, slot), reduce, *layout, context.analysis.configuration.mesh, context.bits(value));
+        return planReshard(piecesOf(*cells, slot), reduce, *layout,
+                           context.analysis.configuration.mesh, context.bits(value));
     });
     return apply({*plan, reduce, layout, value, node, CommPhase::Output}, raw);
 }
@@ -50,15 +54,19 @@ Form Reshards::apply(const Move& move, Form& source) {
             int target = -1;
             for (std::size_t g = 0; g < exchanges.size(); ++g) {
                 const GroupOperation& group = move.plan.groups[g];
-                const auto place = std::lower_bound(group.devices.begin(), group.devices.end(), device);
-                const bool written = std::any_of(group.parts.begin(), group.parts.end(), [&](const Part& part) {
-                    return part.to == device && !part.box.intersect(box).empty();
-                });
+                const auto place =
+                    std::lower_bound(group.devices.begin(), group.devices.end(), device);
+                const bool written =
+                    std::any_of(group.parts.begin(), group.parts.end(), [&](const Part& part) {
+                        return part.to == device && !part.box.intersect(box).empty();
+                    });
                 if (!written)
                     continue;
                 if (target < 0)
                     target = m_values.addLocal(device, move.value, box);
-                exchanges[g].targets[static_cast<std::size_t>(place - group.devices.begin())].push_back(target);
+                exchanges[g]
+                    .targets[static_cast<std::size_t>(place - group.devices.begin())]
+                    .push_back(target);
             }
             result.held.push_back(target >= 0 ? target : localTarget(move, source, device, box));
         }
@@ -67,7 +75,8 @@ Form Reshards::apply(const Move& move, Form& source) {
     return result;
 }
 
-DraftExchange Reshards::exchange(const Move& move, const GroupOperation& group, const Form& source) {
+DraftExchange Reshards::exchange(const Move& move, const GroupOperation& group,
+                                 const Form& source) {
     DraftExchange result;
     result.operation = group;
     result.value = move.value;
@@ -76,7 +85,8 @@ DraftExchange Reshards::exchange(const Move& move, const GroupOperation& group, 
     result.sources.resize(group.devices.size());
     result.targets.resize(group.devices.size());
     for (const Part& part : group.parts) {
-        const auto place = std::lower_bound(group.devices.begin(), group.devices.end(), part.from) - group.devices.begin();
+        const auto place = std::lower_bound(group.devices.begin(), group.devices.end(), part.from) -
+                           group.devices.begin();
         auto& locals = result.sources[static_cast<std::size_t>(place)];
         for (const int local : m_values.sources(source, part.from, part.term, part.box)) {
             const int stored = m_values.stored(local);
@@ -87,7 +97,8 @@ DraftExchange Reshards::exchange(const Move& move, const GroupOperation& group, 
     return result;
 }
 
-/// A target that its device fills from its own: cut, joined, or the sum of all terms where it has computed them all.
+/// A target that its device fills from its own: cut, joined, or the sum of all terms where it has
+/// computed them all.
 int Reshards::localTarget(const Move& move, Form& source, DeviceId device, const Box& box) {
     std::set<int> terms;
     for (const Part& part : move.plan.local)

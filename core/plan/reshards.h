@@ -14,11 +14,12 @@ class Reshards {
 public:
     explicit Reshards(LocalValues& values) : m_values(values) {}
 
-    /// The value as input `slot` of a node sees it, brought there once for all consumers that want the same.
+    /// The value as input `slot` of a node sees it, brought there once for all consumers that want
+    /// the same.
     Form& arriving(const SlotMeaning& slot, ValueId value, NodeId reader);
     /// Joins the partial results in `raw` (or moves complete ones) into the declared layout.
-    Form declared(const std::shared_ptr<const CellGrid>& cells, std::size_t slot, Form& raw, const LayoutRef& layout,
-                  ValueId value, NodeId node);
+    Form declared(const std::shared_ptr<const CellGrid>& cells, std::size_t slot, Form& raw,
+                  const LayoutRef& layout, ValueId value, NodeId node);
 
 private:
     struct Move {
@@ -29,7 +30,8 @@ private:
         NodeId node;
         CommPhase phase;
     };
-    std::shared_ptr<const ReshardPlan> planFor(const void* source, std::size_t slot, const Layout* target, int bits,
+    std::shared_ptr<const ReshardPlan> planFor(const void* source, std::size_t slot,
+                                               const Layout* target, int bits,
                                                const std::function<ReshardPlan()>& make);
     Form apply(const Move& move, Form& source);
     DraftExchange exchange(const Move& move, const GroupOperation& group, const Form& source);
@@ -44,8 +46,9 @@ private:
     };
     struct PlanKeyHash {
         std::size_t operator()(const PlanKey& k) const {
-            return (std::hash<const void*>{}(k.source) * 31 + std::hash<const void*>{}(k.target)) * 31 + k.slot * 131 +
-                   static_cast<std::size_t>(k.bits);
+            return (std::hash<const void*>{}(k.source) * 31 + std::hash<const void*>{}(k.target)) *
+                       31 +
+                   k.slot * 131 + static_cast<std::size_t>(k.bits);
         }
     };
     LocalValues& m_values;

@@ -31,7 +31,8 @@ void dropAttribute(onnx::NodeProto& node, const std::string& name) {
             node.mutable_attribute()->DeleteSubrange(i, 1);
 }
 
-void setAttribute(onnx::NodeProto& node, const std::string& name, const std::vector<std::int64_t>& values) {
+void setAttribute(onnx::NodeProto& node, const std::string& name,
+                  const std::vector<std::int64_t>& values) {
     dropAttribute(node, name);
     auto& attribute = *node.add_attribute();
     attribute.set_name(name);
@@ -41,9 +42,10 @@ void setAttribute(onnx::NodeProto& node, const std::string& name, const std::vec
 
 /// Whether bounds must become local ones: some sliced factor is split.
 bool isSliced(const CellGrid& cells) {
-    return std::any_of(cells.rule->rewrites.begin(), cells.rule->rewrites.end(), [&](const Rewrite& rewrite) {
-        return rewrite.kind == Rewrite::Kind::LocalSlice && isSplit(cells, rewrite);
-    });
+    return std::any_of(
+        cells.rule->rewrites.begin(), cells.rule->rewrites.end(), [&](const Rewrite& rewrite) {
+            return rewrite.kind == Rewrite::Kind::LocalSlice && isSplit(cells, rewrite);
+        });
 }
 
 bool addedElsewhere(const CellGrid& cells, const Tile& tile, const TensorMap& map) {
@@ -66,19 +68,24 @@ bool readsInput(const CellGrid& cells, const Tile& tile, std::size_t slot) {
     if (isSliced(cells))
         return std::any_of(cells.rule->slices.begin(), cells.rule->slices.end(),
                            [&](const SliceExtra& slice) { return slice.inputSlot == own; });
-    return std::none_of(cells.rule->rewrites.begin(), cells.rule->rewrites.end(), [&](const Rewrite& rewrite) {
-        return (rewrite.kind == Rewrite::Kind::LocalShapeInput || rewrite.kind == Rewrite::Kind::LocalSizesInput) &&
-               rewrite.slot == own;
-    });
+    return std::none_of(cells.rule->rewrites.begin(), cells.rule->rewrites.end(),
+                        [&](const Rewrite& rewrite) {
+                            return (rewrite.kind == Rewrite::Kind::LocalShapeInput ||
+                                    rewrite.kind == Rewrite::Kind::LocalSizesInput) &&
+                                   rewrite.slot == own;
+                        });
 }
 
-std::string placeholder(const Context& context, GraphWriter& writer, NodeId node, std::size_t slot) {
+std::string placeholder(const Context& context, GraphWriter& writer, NodeId node,
+                        std::size_t slot) {
     const ValueId value = context.graph.node(node).inputs[slot];
     onnx::TensorProto zero = zeroTensor(context.info(value).elementType);
     for (const Rewrite& rewrite : context.rule(node).rewrites)
-        if (rewrite.kind == Rewrite::Kind::Placeholder && rewrite.slot == static_cast<int>(slot) && rewrite.name == "type")
+        if (rewrite.kind == Rewrite::Kind::Placeholder && rewrite.slot == static_cast<int>(slot) &&
+            rewrite.name == "type")
             return writer.constant(std::move(zero));
-    const std::string name = writer.add("ConstantOfShape", {writer.ints(dimsOf(context.whole(value, node)))});
+    const std::string name =
+        writer.add("ConstantOfShape", {writer.ints(dimsOf(context.whole(value, node)))});
     auto& attribute = *writer.added().add_attribute();
     attribute.set_name("value");
     attribute.set_type(onnx::AttributeProto::TENSOR);
@@ -100,12 +107,14 @@ void TileWriter::write(onnx::NodeProto node) {
     fillShapeOnly();
     for (const Rewrite& rewrite : m_cells.rule->rewrites)
         apply(rewrite, node);
-    writeMaskedLookups(m_context, m_writer, m_step, m_inputs,
-                       [this](int output, auto write) { m_posts.push_back({output, std::move(write)}); });
+    writeMaskedLookups(m_context, m_writer, m_step, m_inputs, [this](int output, auto write) {
+        m_posts.push_back({output, std::move(write)});
+    });
     // Each post operation reads what the one before it wrote; the last one writes the local tensor.
     std::vector<std::string> written = m_outputs;
     for (const Post& post : m_posts)
-        written[static_cast<std::size_t>(post.output)] = m_writer.fresh(m_outputs[static_cast<std::size_t>(post.output)]);
+        written[static_cast<std::size_t>(post.output)] =
+            m_writer.fresh(m_outputs[static_cast<std::size_t>(post.output)]);
     while (!m_inputs.empty() && m_inputs.back().empty())
         m_inputs.pop_back();
     node.mutable_input()->Clear();
@@ -117,8 +126,9 @@ void TileWriter::write(onnx::NodeProto node) {
     m_writer.addNode(std::move(node));
     for (std::size_t i = 0; i < m_posts.size(); ++i) {
         const auto slot = static_cast<std::size_t>(m_posts[i].output);
-        const bool last = std::none_of(m_posts.begin() + static_cast<std::ptrdiff_t>(i) + 1, m_posts.end(),
-                                       [&](const Post& p) { return p.output == m_posts[i].output; });
+        const bool last =
+            std::none_of(m_posts.begin() + static_cast<std::ptrdiff_t>(i) + 1, m_posts.end(),
+                         [&](const Post& p) { return p.output == m_posts[i].output; });
         const std::string output = last ? m_outputs[slot] : m_writer.fresh(m_outputs[slot]);
         m_posts[i].write(written[slot], output);
         written[slot] = output;
@@ -134,37 +144,39 @@ void TileWriter::fillShapeOnly() {
 
 void TileWriter::apply(const Rewrite& rewrite, onnx::NodeProto& node) {
     switch (rewrite.kind) {
-    case Rewrite::Kind::LocalShapeInput:
-        setInput(rewrite.slot, m_writer.ints(dimsOf(m_tile.outputs[static_cast<std::size_t>(rewrite.output)])));
-        break;
-    case Rewrite::Kind::LocalSizesInput:
-    case Rewrite::Kind::LocalSizesAttribute: setSizes(rewrite, node); break;
-    case Rewrite::Kind::ReplaceOperator:
-        if (isSplit(m_cells, rewrite))
-            replaceOperator(rewrite, node);
-        break;
-    case Rewrite::Kind::Scale:
-        if (isSplit(m_cells, rewrite))
-            scale(rewrite);
-        break;
-    case Rewrite::Kind::LocalShapeAttribute:
-        setAttribute(node, rewrite.name, dimsOf(m_tile.outputs[static_cast<std::size_t>(rewrite.output)]));
-        break;
-    case Rewrite::Kind::LocalAttribute: {
-        dropAttribute(node, rewrite.name);
-        auto& attribute = *node.add_attribute();
-        attribute.set_name(rewrite.name);
-        attribute.set_type(onnx::AttributeProto::INT);
-        attribute.set_i(localProduct(rewrite.factors));
-        break;
-    }
-    case Rewrite::Kind::RunAsReshape: runAsReshape(rewrite, node); break;
-    case Rewrite::Kind::LocalSlice:    // Instead of the kernel, see writeSlices().
-    case Rewrite::Kind::Placeholder:   // See fillShapeOnly().
-    case Rewrite::Kind::Constant:      // The drafter embeds the outputs: there is no kernel.
-    case Rewrite::Kind::MaskedLookup:  // All columns together, see write().
-    case Rewrite::Kind::Tail:          // A step of its own, after the collective.
-        break;
+        case Rewrite::Kind::LocalShapeInput:
+            setInput(rewrite.slot, m_writer.ints(dimsOf(
+                                       m_tile.outputs[static_cast<std::size_t>(rewrite.output)])));
+            break;
+        case Rewrite::Kind::LocalSizesInput:
+        case Rewrite::Kind::LocalSizesAttribute: setSizes(rewrite, node); break;
+        case Rewrite::Kind::ReplaceOperator:
+            if (isSplit(m_cells, rewrite))
+                replaceOperator(rewrite, node);
+            break;
+        case Rewrite::Kind::Scale:
+            if (isSplit(m_cells, rewrite))
+                scale(rewrite);
+            break;
+        case Rewrite::Kind::LocalShapeAttribute:
+            setAttribute(node, rewrite.name,
+                         dimsOf(m_tile.outputs[static_cast<std::size_t>(rewrite.output)]));
+            break;
+        case Rewrite::Kind::LocalAttribute: {
+            dropAttribute(node, rewrite.name);
+            auto& attribute = *node.add_attribute();
+            attribute.set_name(rewrite.name);
+            attribute.set_type(onnx::AttributeProto::INT);
+            attribute.set_i(localProduct(rewrite.factors));
+            break;
+        }
+        case Rewrite::Kind::RunAsReshape: runAsReshape(rewrite, node); break;
+        case Rewrite::Kind::LocalSlice:    // Instead of the kernel, see writeSlices().
+        case Rewrite::Kind::Placeholder:   // See fillShapeOnly().
+        case Rewrite::Kind::Constant:      // The drafter embeds the outputs: there is no kernel.
+        case Rewrite::Kind::MaskedLookup:  // All columns together, see write().
+        case Rewrite::Kind::Tail:          // A step of its own, after the collective.
+            break;
     }
 }
 
@@ -209,7 +221,8 @@ std::int64_t TileWriter::localProduct(const std::vector<int>& factors) const {
 
 void TileWriter::runAsReshape(const Rewrite& rewrite, onnx::NodeProto& node) {
     const std::string data = m_inputs[static_cast<std::size_t>(rewrite.slot)];
-    const std::vector<std::int64_t> shape = dimsOf(m_tile.outputs[static_cast<std::size_t>(rewrite.output)]);
+    const std::vector<std::int64_t> shape =
+        dimsOf(m_tile.outputs[static_cast<std::size_t>(rewrite.output)]);
     node.set_op_type("Reshape");
     node.clear_domain();
     node.clear_attribute();
@@ -222,7 +235,8 @@ void TileWriter::runAsReshape(const Rewrite& rewrite, onnx::NodeProto& node) {
 
 void TileWriter::scale(const Rewrite& rewrite) {
     const std::int32_t type = m_context.info(outputValue(rewrite.output)).elementType;
-    m_posts.push_back({rewrite.output, [this, type, factor = rewrite.scale](const std::string& input, const std::string& output) {
+    m_posts.push_back({rewrite.output, [this, type, factor = rewrite.scale](
+                                           const std::string& input, const std::string& output) {
                            m_writer.add("Mul", {input, m_writer.scalar(type, factor)}, output);
                        }});
 }

@@ -13,16 +13,16 @@ namespace shardwright::lowering {
 /// Whether the factor of a rewrite (-1: any reduction factor) is split.
 bool isSplit(const CellGrid& cells, const Rewrite& rewrite);
 
-/// Whether the kernel of a tile reads the elements of input `slot`: not where a rewrite puts a constant there, the
-/// rule reads its shape only, or it is added once and another tile adds it.
+/// Whether the kernel of a tile reads the elements of input `slot`: not where a rewrite puts a
+/// constant there, the rule reads its shape only, or it is added once and another tile adds it.
 bool readsInput(const CellGrid& cells, const Tile& tile, std::size_t slot);
 
 /// Writes the local copy of a node for one tile, with the rewrites of its rule.
 class TileWriter {
 public:
     /// `inputs` and `outputs`: tensor names by slot, empty where omitted or for the writer to fill.
-    TileWriter(const Context& context, GraphWriter& writer, const DraftStep& step, std::vector<std::string> inputs,
-               std::vector<std::string> outputs);
+    TileWriter(const Context& context, GraphWriter& writer, const DraftStep& step,
+               std::vector<std::string> inputs, std::vector<std::string> outputs);
 
     /// `node` is the original without annotations and with the names of bodies already changed.
     void write(onnx::NodeProto node);

@@ -12,8 +12,8 @@ namespace shardwright::lowering {
 
 namespace {
 
-// ONNX Runtime 1.32 knows IR versions up to its own onnx release; segments need nothing newer than 11, and functions
-// need at least 8.
+// ONNX Runtime 1.32 knows IR versions up to its own onnx release; segments need nothing newer than
+// 11, and functions need at least 8.
 constexpr std::int64_t kLowestIr = 8, kHighestIr = 11;
 constexpr std::int64_t kHelperOpset = 17;  ///< For models without nodes of the default domain.
 
@@ -38,14 +38,16 @@ void SegmentWriter::write(int index) {
     if (step.node && (m_nodes.empty() || m_nodes.back() != step.node))
         m_nodes.push_back(step.node);
     switch (step.kind) {
-    case DraftStep::Kind::Node: writeNode(step); break;
-    case DraftStep::Kind::Cut:
-        m_writer.cut(read(step.inputs[0]), local(step.inputs[0]).box, local(step.outputs[0]).box,
-                     local(step.outputs[0]).name);
-        break;
-    case DraftStep::Kind::Unary: m_writer.add(step.op, {read(step.inputs[0])}, local(step.outputs[0]).name); break;
-    case DraftStep::Kind::Copy:
-    case DraftStep::Kind::Exchange: break;
+        case DraftStep::Kind::Node: writeNode(step); break;
+        case DraftStep::Kind::Cut:
+            m_writer.cut(read(step.inputs[0]), local(step.inputs[0]).box,
+                         local(step.outputs[0]).box, local(step.outputs[0]).name);
+            break;
+        case DraftStep::Kind::Unary:
+            m_writer.add(step.op, {read(step.inputs[0])}, local(step.outputs[0]).name);
+            break;
+        case DraftStep::Kind::Copy:
+        case DraftStep::Kind::Exchange: break;
     }
     for (const int output : step.outputs) {
         if (output < 0)
@@ -73,7 +75,8 @@ void SegmentWriter::embed(const DraftLocal& from) {
     onnx::TensorProto tensor;
     const onnx::TensorProto* constant = m_frame.constants.of(from.value);
     if (constant != nullptr) {
-        tensor = cutTensor(*constant, from.box, m_frame.context.analysis.document.model->path().parent_path());
+        tensor = cutTensor(*constant, from.box,
+                           m_frame.context.analysis.document.model->path().parent_path());
     } else {
         // A piece without elements of any value.
         tensor.set_data_type(m_frame.context.info(from.value).elementType);
@@ -105,10 +108,12 @@ void SegmentWriter::writeNode(const DraftStep& step) {
     if (step.tile == nullptr)
         writeWholeNode(step, std::move(copy), std::move(inputs), outputs);
     else
-        TileWriter(m_frame.context, m_writer, step, std::move(inputs), std::move(outputs)).write(std::move(copy));
+        TileWriter(m_frame.context, m_writer, step, std::move(inputs), std::move(outputs))
+            .write(std::move(copy));
 }
 
-void SegmentWriter::writeWholeNode(const DraftStep& step, onnx::NodeProto node, std::vector<std::string> inputs,
+void SegmentWriter::writeWholeNode(const DraftStep& step, onnx::NodeProto node,
+                                   std::vector<std::string> inputs,
                                    const std::vector<std::string>& outputs) {
     const NodeInfo& info = m_frame.context.graph.node(step.node);
     for (std::size_t slot = 0; slot < inputs.size(); ++slot)

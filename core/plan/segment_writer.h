@@ -17,7 +17,7 @@ struct SegmentFrame {
     const Draft& draft;
     const ReservedNames& reserved;
     ConstantTable& constants;
-    onnx::ModelProto empty;                       ///< Versions and imports, no graph.
+    onnx::ModelProto empty;                      ///< Versions and imports, no graph.
     std::vector<onnx::FunctionProto> functions;  ///< Of models that call some.
 };
 
@@ -27,19 +27,22 @@ onnx::ModelProto emptySegment(const onnx::ModelProto& model);
 /// Writes one segment: the steps of one device and phase, in order.
 class SegmentWriter {
 public:
-    explicit SegmentWriter(SegmentFrame& frame) : m_frame(frame), m_writer(frame.context, frame.reserved) {}
+    explicit SegmentWriter(SegmentFrame& frame)
+        : m_frame(frame), m_writer(frame.context, frame.reserved) {}
 
     void write(int step);
     /// The segment, without device and phase. Nothing may be written afterwards.
     Segment finish(const std::string& place);
 
 private:
-    const DraftLocal& local(int id) const { return m_frame.draft.locals[static_cast<std::size_t>(id)]; }
+    const DraftLocal& local(int id) const {
+        return m_frame.draft.locals[static_cast<std::size_t>(id)];
+    }
     std::string read(int local);
     void embed(const DraftLocal& local);
     void writeNode(const DraftStep& step);
-    void writeWholeNode(const DraftStep& step, onnx::NodeProto node, std::vector<std::string> inputs,
-                        const std::vector<std::string>& outputs);
+    void writeWholeNode(const DraftStep& step, onnx::NodeProto node,
+                        std::vector<std::string> inputs, const std::vector<std::string>& outputs);
     void addValueInfo(onnx::ValueInfoProto& info, const DraftLocal& local) const;
 
     SegmentFrame& m_frame;

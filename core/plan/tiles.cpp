@@ -15,7 +15,8 @@ using Coordinates = std::vector<std::int64_t>;
 
 class TileFinder {
 public:
-    explicit TileFinder(const CellGrid& cells) : m_cells(cells), m_partial(cells.cuts.size(), false) {
+    explicit TileFinder(const CellGrid& cells)
+        : m_cells(cells), m_partial(cells.cuts.size(), false) {
         for (std::size_t slot = 0; slot < cells.rule->outputs.size(); ++slot)
             if (cells.rule->outputs[slot].present)
                 for (const int f : cells.partialFactors(slot))
@@ -43,8 +44,8 @@ public:
     }
 
 private:
-    /// A block of a split factor without elements. (A factor that has no elements at all still runs: a sum over
-    /// nothing is a result.)
+    /// A block of a split factor without elements. (A factor that has no elements at all still
+    /// runs: a sum over nothing is a result.)
     bool idle(const Coordinates& at) const {
         for (std::size_t f = 0; f < at.size(); ++f)
             if (m_cells.cuts[f].split() && m_elements[f][static_cast<std::size_t>(at[f])].empty())
@@ -98,12 +99,13 @@ private:
             tile.outputs.push_back(box(rule.outputs[slot], tile));
             for (const SliceExtra& slice : rule.slices)
                 if (slice.outputSlot == static_cast<int>(slot))
-                    tile.outputs.back().dims[static_cast<std::size_t>(slice.dim)] =
-                        slicedIndices(elements(static_cast<std::size_t>(slice.factor), tile), slice);
+                    tile.outputs.back().dims[static_cast<std::size_t>(slice.dim)] = slicedIndices(
+                        elements(static_cast<std::size_t>(slice.factor), tile), slice);
             int term = 0;
             for (const int f : m_cells.partialFactors(slot)) {
                 const auto index = static_cast<std::size_t>(f);
-                term = static_cast<int>(term * m_cells.cuts[index].classes() + tile.classes[index].front());
+                term = static_cast<int>(term * m_cells.cuts[index].classes() +
+                                        tile.classes[index].front());
             }
             tile.terms.push_back(term);
         }
@@ -131,17 +133,20 @@ private:
     }
 
     const CellGrid& m_cells;
-    std::vector<bool> m_partial;                     ///< By factor: split, and some output is partial over it.
-    std::vector<std::vector<IndexSet>> m_elements;   ///< By factor and class.
+    std::vector<bool> m_partial;  ///< By factor: split, and some output is partial over it.
+    std::vector<std::vector<IndexSet>> m_elements;  ///< By factor and class.
 };
 
 }  // namespace
 
-std::vector<DeviceTiles> tilesOf(const CellGrid& cells) { return TileFinder(cells).run(); }
+std::vector<DeviceTiles> tilesOf(const CellGrid& cells) {
+    return TileFinder(cells).run();
+}
 
 const std::vector<DeviceTiles>& TileCache::of(const std::shared_ptr<const CellGrid>& cells) {
     const auto it = m_tiles.find(cells.get());
-    return it != m_tiles.end() ? it->second : m_tiles.emplace(cells.get(), tilesOf(*cells)).first->second;
+    return it != m_tiles.end() ? it->second
+                               : m_tiles.emplace(cells.get(), tilesOf(*cells)).first->second;
 }
 
 }  // namespace shardwright::lowering

@@ -10,12 +10,13 @@
 
 namespace shardwright::lowering {
 
-/// One run of a node's kernel on one device: cells whose classes form a product, taken together. Cells of
-/// different blocks of a partial reduction stay apart: the collective takes each term once.
+/// One run of a node's kernel on one device: cells whose classes form a product, taken together.
+/// Cells of different blocks of a partial reduction stay apart: the collective takes each term
+/// once.
 struct Tile {
     std::vector<std::vector<std::int64_t>> classes;  ///< By factor, ascending.
     std::vector<Box> inputs, outputs;                ///< By slot; omitted slots have empty boxes.
-    std::vector<int> terms;                          ///< By output, numbered as piecesOf(CellGrid) does.
+    std::vector<int> terms;  ///< By output, numbered as piecesOf(CellGrid) does.
 };
 
 struct DeviceTiles {

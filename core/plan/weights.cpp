@@ -13,7 +13,8 @@ namespace shardwright::lowering {
 
 namespace {
 
-/// Calls `run(first, count)` for the runs of neighbouring elements that make up `box`, in its order.
+/// Calls `run(first, count)` for the runs of neighbouring elements that make up `box`, in its
+/// order.
 void forEachRun(const std::vector<std::int64_t>& shape, const Box& box,
                 const std::function<void(std::int64_t, std::int64_t)>& run) {
     // The innermost dimensions that are taken whole are one run with the last one that is not.
@@ -51,8 +52,8 @@ void forEachRun(const std::vector<std::int64_t>& shape, const Box& box,
     }
 }
 
-void cutStrings(const onnx::TensorProto& tensor, const std::vector<std::int64_t>& shape, const Box& box,
-                onnx::TensorProto& result) {
+void cutStrings(const onnx::TensorProto& tensor, const std::vector<std::int64_t>& shape,
+                const Box& box, onnx::TensorProto& result) {
     forEachRun(shape, box, [&](std::int64_t first, std::int64_t count) {
         for (std::int64_t i = first; i < first + count && i < tensor.string_data_size(); ++i)
             result.add_string_data(tensor.string_data(static_cast<int>(i)));
@@ -61,7 +62,8 @@ void cutStrings(const onnx::TensorProto& tensor, const std::vector<std::int64_t>
 
 }  // namespace
 
-onnx::TensorProto cutTensor(const onnx::TensorProto& tensor, const Box& box, const std::filesystem::path& folder) {
+onnx::TensorProto cutTensor(const onnx::TensorProto& tensor, const Box& box,
+                            const std::filesystem::path& folder) {
     const std::vector<std::int64_t> shape(tensor.dims().begin(), tensor.dims().end());
     const bool external = tensor.data_location() == onnx::TensorProto::EXTERNAL;
     const bool whole = box.dims.size() != shape.size() || box == Box::whole(shape);
@@ -95,24 +97,27 @@ onnx::TensorProto cutTensor(const onnx::TensorProto& tensor, const Box& box, con
             throw Refusal{read.error().text(), "tensor " + tensor.name()};
         typed = std::move(read.value());
     }
-    const std::string_view bytes = external                 ? mapped.bytes()
+    const std::string_view bytes = external                ? mapped.bytes()
                                    : tensor.has_raw_data() ? std::string_view(tensor.raw_data())
-                                                            : std::string_view(typed);
+                                                           : std::string_view(typed);
     if (whole) {
         result.set_raw_data(bytes.data(), bytes.size());
         return result;
     }
     const int bits = elementBits(tensor.data_type());
     if (bits < 8 || bits % 8 != 0)
-        throw Refusal{"a tensor of " + elementTypeName(tensor.data_type()) + " cannot be cut: its elements share bytes",
+        throw Refusal{"a tensor of " + elementTypeName(tensor.data_type()) +
+                          " cannot be cut: its elements share bytes",
                       "tensor " + tensor.name()};
     const std::int64_t size = bits / 8;
     std::string& cut = *result.mutable_raw_data();
     cut.reserve(static_cast<std::size_t>(box.count() * size));
     forEachRun(shape, box, [&](std::int64_t first, std::int64_t count) {
         if (static_cast<std::size_t>((first + count) * size) > bytes.size())
-            throw Refusal{"its data is shorter than its shape " + dimsText(shape) + " says", "tensor " + tensor.name()};
-        cut.append(bytes.substr(static_cast<std::size_t>(first * size), static_cast<std::size_t>(count * size)));
+            throw Refusal{"its data is shorter than its shape " + dimsText(shape) + " says",
+                          "tensor " + tensor.name()};
+        cut.append(bytes.substr(static_cast<std::size_t>(first * size),
+                                static_cast<std::size_t>(count * size)));
     });
     return result;
 }

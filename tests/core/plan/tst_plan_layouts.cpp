@@ -10,12 +10,21 @@ class TstPlanLayouts : public QObject {
 
     static ModelBuilder mlp(int hidden = 12, int inner = 8) {
         return ModelBuilder()
-            .input("x", {6, inner}).weight("w1", {inner, hidden}).weight("b1", {hidden}).weight("w2", {hidden, 10})
-            .op("MatMul", {"x", "w1"}, {"h"}, "mm1").op("Add", {"h", "b1"}, {"s"}, "add").op("Relu", {"s"}, {"r"}, "relu")
-            .op("MatMul", {"r", "w2"}, {"y"}, "mm2").output("y", {6, 10});
+            .input("x", {6, inner})
+            .weight("w1", {inner, hidden})
+            .weight("b1", {hidden})
+            .weight("w2", {hidden, 10})
+            .op("MatMul", {"x", "w1"}, {"h"}, "mm1")
+            .op("Add", {"h", "b1"}, {"s"}, "add")
+            .op("Relu", {"s"}, {"r"}, "relu")
+            .op("MatMul", {"r", "w2"}, {"y"}, "mm2")
+            .output("y", {6, 10});
     }
     static PlanCase megatron(const std::string& mesh, int hidden = 12) {
-        return PlanCase(mlp(hidden), mesh).shard("w1@mm1:1=tp").shard("b1@add:0=tp").shard("w2@mm2:0=tp");
+        return PlanCase(mlp(hidden), mesh)
+            .shard("w1@mm1:1=tp")
+            .shard("b1@add:0=tp")
+            .shard("w2@mm2:0=tp");
     }
 
 private slots:
@@ -52,7 +61,10 @@ private slots:
     }
     void inputSpecGathers() {
         PlanCase c(mlp(), "tp=2");
-        c.shard("w1@mm1:1=tp").shard("b1@add:0=tp").shard("r@mm2:replicated").shard("w2@mm2:replicated");
+        c.shard("w1@mm1:1=tp")
+            .shard("b1@add:0=tp")
+            .shard("r@mm2:replicated")
+            .shard("w2@mm2:replicated");
         VERIFY_PLAN(c, "1 all-gather");
         QCOMPARE(c.plan().phases, 2);
     }
@@ -97,11 +109,17 @@ private slots:
         c.shard("w1@mm1:1=tp");  // b1 is everywhere, and each device adds its part.
         VERIFY_PLAN(c, "1 all-reduce");
         const auto& tensors = c.plan().devices[1].tensors;
-        QVERIFY(std::none_of(tensors.begin(), tensors.end(), [](const LocalTensor& t) { return t.name == "b1"; }));
+        QVERIFY(std::none_of(tensors.begin(), tensors.end(),
+                             [](const LocalTensor& t) { return t.name == "b1"; }));
     }
     void oneReshardForSeveralConsumers() {
-        PlanCase c(ModelBuilder().input("x", {4, 8}).op("Relu", {"x"}, {"a"}, "first").op("Exp", {"a"}, {"b"}, "second")
-                       .op("Tanh", {"a"}, {"c"}, "third").output("b", {4, 8}).output("c", {4, 8}),
+        PlanCase c(ModelBuilder()
+                       .input("x", {4, 8})
+                       .op("Relu", {"x"}, {"a"}, "first")
+                       .op("Exp", {"a"}, {"b"}, "second")
+                       .op("Tanh", {"a"}, {"c"}, "third")
+                       .output("b", {4, 8})
+                       .output("c", {4, 8}),
                    "d=2");
         c.shard("x@first:0=d").shard("a@second:1=d").shard("a@third:1=d");
         VERIFY_PLAN(c, "1 all-to-all");

@@ -16,9 +16,16 @@ class TstPlanSegments : public QObject {
     Q_OBJECT
 
     static PlanCase megatron() {
-        PlanCase c(ModelBuilder().input("x", {6, 8}).weight("w1", {8, 12}).weight("w2", {12, 10})
-                       .op("MatMul", {"x", "w1"}, {"h"}, "mm1").op("Relu", {"h"}, {"r"}, "relu")
-                       .op("MatMul", {"r", "w2"}, {"y"}, "mm2").op("Exp", {"y"}, {"z"}, "exp").output("z", {6, 10}), "tp=2");
+        PlanCase c(ModelBuilder()
+                       .input("x", {6, 8})
+                       .weight("w1", {8, 12})
+                       .weight("w2", {12, 10})
+                       .op("MatMul", {"x", "w1"}, {"h"}, "mm1")
+                       .op("Relu", {"h"}, {"r"}, "relu")
+                       .op("MatMul", {"r", "w2"}, {"y"}, "mm2")
+                       .op("Exp", {"y"}, {"z"}, "exp")
+                       .output("z", {6, 10}),
+                   "tp=2");
         c.shard("w1@mm1:1=tp").shard("w2@mm2:0=tp");
         return c;
     }
@@ -61,11 +68,14 @@ private slots:
         const Exchange& exchange = plan->exchanges[0][0];
         for (int rank = 0; rank < 2; ++rank) {
             const auto& tensors = plan->devices[std::size_t(rank)].tensors;
-            const LocalTensor& source = tensors[std::size_t(exchange.sources[std::size_t(rank)].at(0))];
+            const LocalTensor& source =
+                tensors[std::size_t(exchange.sources[std::size_t(rank)].at(0))];
             QCOMPARE(source.term, rank);
             QCOMPARE(source.dims(), (std::vector<std::int64_t>{6, 10}));
             QCOMPARE(QString::fromStdString(source.name), QString("y.term1"));
-            QCOMPARE(QString::fromStdString(tensors[std::size_t(exchange.targets[std::size_t(rank)].at(0))].name), QString("y"));
+            QCOMPARE(QString::fromStdString(
+                         tensors[std::size_t(exchange.targets[std::size_t(rank)].at(0))].name),
+                     QString("y"));
         }
     }
     void portsSayWhereThingsLie() {
@@ -89,17 +99,24 @@ private slots:
         QVERIFY((*plan)->predicted.empty());
     }
     void defaultsOfInputsAreWeightsUnlessLoaded() {
-        const ModelBuilder model = ModelBuilder().input("x", {2, 2}).input("w", {2, 2}).weight("w", {2, 2})
-                                       .op("MatMul", {"x", "w"}, {"y"}, "mm").output("y", {2, 2});
+        const ModelBuilder model = ModelBuilder()
+                                       .input("x", {2, 2})
+                                       .input("w", {2, 2})
+                                       .weight("w", {2, 2})
+                                       .op("MatMul", {"x", "w"}, {"y"}, "mm")
+                                       .output("y", {2, 2});
         Analyser analyser;
         const auto analysis = analyser.run(model.document(), {});
         QVERIFY(analysis);
         QCOMPARE((*lower(**analysis))->inputs.size(), std::size_t{1});
-        QCOMPARE((*lower(**analysis, {{}, {valueNamed((*analysis)->graph(), "w")}}))->inputs.size(), std::size_t{2});
+        QCOMPARE((*lower(**analysis, {{}, {valueNamed((*analysis)->graph(), "w")}}))->inputs.size(),
+                 std::size_t{2});
     }
 
     void modelsWithErrorsAreRefused() {
-        PlanCase c(ModelBuilder().input("x", {4, 6}).op("Softmax", {"x"}, {"y"}, "sm").output("y", {4, 6}), "d=2");
+        PlanCase c(
+            ModelBuilder().input("x", {4, 6}).op("Softmax", {"x"}, {"y"}, "sm").output("y", {4, 6}),
+            "d=2");
         c.shard("x@sm:1=d");
         const auto plan = lower(*c.analyse());
         QVERIFY(!plan);
@@ -107,8 +124,12 @@ private slots:
         QVERIFY(QString::fromStdString(plan.error().message).startsWith("SW"));
     }
     void unknownShapesAreRefusedByName() {
-        PlanCase c(ModelBuilder().input("x", {4, 6}).op("Relu", {"x"}, {"r"}, "relu").op("NonZero", {"r"}, {"where"}, "nonzero")
-                       .output("where", {2, "n"}, onnx::TensorProto::INT64), "d=2");
+        PlanCase c(ModelBuilder()
+                       .input("x", {4, 6})
+                       .op("Relu", {"x"}, {"r"}, "relu")
+                       .op("NonZero", {"r"}, {"where"}, "nonzero")
+                       .output("where", {2, "n"}, onnx::TensorProto::INT64),
+                   "d=2");
         c.shard("x@relu:replicated");
         const auto analysis = c.analyse();
         if (analysis->shapes->of(valueNamed(analysis->graph(), "where")).concrete())
@@ -119,7 +140,8 @@ private slots:
     }
 
     void tensorsAreCutByTheirElements() {
-        const onnx::TensorProto whole = intTensor("t", {4, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
+        const onnx::TensorProto whole =
+            intTensor("t", {4, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
         const Box box{{IndexSet({{0, 1}, {2, 4}}), IndexSet(1, 3)}};
         const onnx::TensorProto cut = lowering::cutTensor(whole, box, {});
         QCOMPARE(cut.dims(0), 3);
@@ -132,7 +154,8 @@ private slots:
     void positionsInAPackedTensor() {
         const IndexSet held({{2, 4}, {8, 10}});
         QCOMPARE(lowering::positionsIn(held, IndexSet(3, 4)), (std::vector<std::int64_t>{1}));
-        QCOMPARE(lowering::positionsIn(held, std::vector<std::int64_t>{9, 2}), (std::vector<std::int64_t>{3, 0}));
+        QCOMPARE(lowering::positionsIn(held, std::vector<std::int64_t>{9, 2}),
+                 (std::vector<std::int64_t>{3, 0}));
     }
 };
 
