@@ -86,8 +86,8 @@ void printText(const RunReport& report) {
     std::printf("collectives are %s\n", report.predicted == report.executed ? "as predicted" : "not as predicted");
     for (const RunTensorCheck& check : report.outputs)
         if (report.verified)
-            std::printf("output %s: largest difference %.3g, relative %.3g%s%s\n", check.name.c_str(), check.maxAbs,
-                        check.maxRel, check.agrees ? "" : " (differs) ", check.note.c_str());
+            std::printf("output %s: largest difference %.3g, relative %.3g%s%s%s\n", check.name.c_str(), check.maxAbs,
+                        check.maxRel, check.agrees ? "" : ", differs", check.note.empty() ? "" : ", ", check.note.c_str());
     if (report.firstDivergent)
         std::printf("first divergent tensor: %s of %s `%s`, layout %s\n", report.firstDivergent->check.name.c_str(),
                     report.firstDivergent->op.c_str(), report.firstDivergent->node.name.c_str(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads one request on standard input, runs it, and writes events on standard output, as run/events.proto says. SIGTERM,
-// SIGINT or the end of standard input cancel. Exit codes: 0 done, 1 the model has errors or is not verified, 2 anything else.
+// Reads one request on standard input, runs it, and writes events on standard output, as
+// run/events.proto says. SIGTERM, SIGINT or the end of standard input cancel. Exit codes: 0 done, 1
+// the model has errors or is not verified, 2 anything else.
 #include "run/run_job.h"
 
 #include <poll.h>
@@ -68,7 +69,8 @@ private:
 /// Waits for a signal or the end of standard input, and cancels.
 class StopWatcher {
 public:
-    explicit StopWatcher(CancelToken cancel) : m_cancel(std::move(cancel)), m_done(eventfd(0, EFD_CLOEXEC)) {
+    explicit StopWatcher(CancelToken cancel)
+        : m_cancel(std::move(cancel)), m_done(eventfd(0, EFD_CLOEXEC)) {
         sigset_t signals;
         sigemptyset(&signals);
         sigaddset(&signals, SIGTERM);
@@ -98,7 +100,8 @@ private:
             if (polled[0].revents)
                 return;
             char buffer[256];
-            if (polled[1].revents || (polled[2].revents && read(STDIN_FILENO, buffer, sizeof buffer) <= 0))
+            if (polled[1].revents ||
+                (polled[2].revents && read(STDIN_FILENO, buffer, sizeof buffer) <= 0))
                 break;
         }
         m_cancel.cancel();
@@ -121,7 +124,8 @@ int main(int argc, char** argv) {
         const bool version = std::strcmp(argv[1], "--version") == 0;
         std::fprintf(version ? stdout : stderr, "shardwright-worker %s\n", SHARDWRIGHT_VERSION);
         if (!version)
-            std::fputs("Started by shardwright and shardwright-cli; reads a request on standard input and writes events on "
+            std::fputs("Started by shardwright and shardwright-cli; reads a request on standard "
+                       "input and writes events on "
                        "standard output (run/events.proto).\n",
                        stderr);
         return version ? 0 : 2;
@@ -135,10 +139,12 @@ int main(int argc, char** argv) {
     EventWriter writer(out, cancel);
     const auto request = readRequest();
     if (!request) {
-        writer.write(RunFailure{RunFailure::Kind::Usage, request.error().message, request.error().place});
+        writer.write(
+            RunFailure{RunFailure::Kind::Usage, request.error().message, request.error().place});
         return 2;
     }
     StopWatcher watcher(cancel);
     watcher.start();
-    return exitCode(runJob(*request, [&](const RunEvent& event) { writer.write(event); }, cancel));
+    return exitCode(runJob(
+        *request, [&](const RunEvent& event) { writer.write(event); }, cancel));
 }

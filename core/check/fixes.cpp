@@ -37,7 +37,7 @@ Layout gathered(const Layout& layout, std::size_t dim) {
 struct Candidate {
     std::vector<std::pair<std::size_t, LayoutRef>> changes;
     std::string what;  ///< "a over tp"
-    std::int64_t bytes = 0;
+    std::int64_t bytes = 0;  ///< Of gathering, and of joining the node's results then.
 };
 
 class FixFinder {
@@ -58,11 +58,16 @@ public:
     std::vector<Fix> run() {
         collect();
         std::vector<Candidate> good;
-        for (Candidate& candidate : m_candidates)
-            if (works(candidate)) {
-                price(candidate);
-                good.push_back(std::move(candidate));
-            }
+        for (Candidate& candidate : m_candidates) {
+            // Gathering everything is the last resort.
+            if (candidate.changes.size() > 1 && !good.empty())
+                continue;
+            const NodeSolution solution = solve(candidate);
+            if (!solution.problems.empty())
+                continue;
+            candidate.bytes = inputBytes(candidate) + outputBytes(solution);
+            good.push_back(std::move(candidate));
+        }
         std::stable_sort(good.begin(), good.end(), [](const Candidate& a, const Candidate& b) { return a.bytes < b.bytes; });
         if (good.size() > 3)
             good.resize(3);
@@ -97,7 +102,7 @@ private:
             m_candidates.push_back(std::move(all));
     }
 
-    bool works(const Candidate& candidate) const {
+    NodeSolution solve(const Candidate& candidate) const {
         std::vector<LayoutRef> inputs = m_inputs;
         for (const auto& [slot, layout] : candidate.changes)
             inputs[slot] = layout;
@@ -105,26 +110,54 @@ private:
         std::vector<const TensorInfo*> outputs;
         for (const ValueId output : m_node.outputs)
             outputs.push_back(output ? &m_analysis.shapes->of(output) : &none);
-        return solveNode(m_analysis.rules->of(m_node.id), m_devices, inputs, outputs, m_pool).problems.empty();
+        return solveNode(m_analysis.rules->of(m_node.id), m_devices, inputs, outputs, m_pool);
     }
 
-    void price(Candidate& candidate) const {
-        for (const auto& [slot, layout] : candidate.changes) {
-            const LayoutRef& arrives = m_meaning.inputs[slot].arrives;
-            if (!arrives)
-                continue;  // Whole on every device: cutting it is free.
-            const int bits = std::max(1, elementBits(m_analysis.shapes->of(m_node.inputs[slot]).elementType));
-            const ReshardPlan plan = planReshard(piecesOf(*arrives), ReduceKind::None, *layout,
-                                                 m_analysis.configuration.mesh, bits);
-            for (const GroupOperation& group : plan.groups)
-                candidate.bytes += group.bytes;
+    std::int64_t bytesOf(const std::vector<SourcePiece>& pieces, ReduceKind reduce, const Layout& target,
+                         ValueId value) const {
+        const int bits = std::max(1, elementBits(m_analysis.shapes->of(value).elementType));
+        std::int64_t bytes = 0;
+        for (const GroupOperation& group :
+             planReshard(pieces, reduce, target, m_analysis.configuration.mesh, bits).groups)
+            bytes += group.bytes;
+        return bytes;
+    }
+
+    std::int64_t inputBytes(const Candidate& candidate) const {
+        std::int64_t bytes = 0;
+        for (const auto& [slot, layout] : candidate.changes)
+            if (const LayoutRef& arrives = m_meaning.inputs[slot].arrives)  // Else whole on every device: cutting is free.
+                bytes += bytesOf(piecesOf(*arrives), ReduceKind::None, *layout, m_node.inputs[slot]);
+        return bytes;
+    }
+
+    /// What the node's own results then have to communicate.
+    std::int64_t outputBytes(const NodeSolution& solution) const {
+        std::int64_t bytes = 0;
+        for (std::size_t slot = 0; slot < m_node.outputs.size() && slot < solution.natural.size(); ++slot) {
+            const LayoutRef& declared = m_meaning.outputs[slot].layout;
+            const auto partial = solution.cells->partialFactors(slot);
+            if (!m_node.outputs[slot] || !solution.natural[slot] || (partial.empty() && !declared))
+                continue;
+            const ReduceKind reduce =
+                partial.empty() ? ReduceKind::None
+                                : solution.cells->rule->factors[static_cast<std::size_t>(partial[0])].reduce;
+            bytes += bytesOf(piecesOf(*solution.cells, slot), reduce, declared ? *declared : *solution.natural[slot],
+                             m_node.outputs[slot]);
         }
+        return bytes;
+    }
+
+    /// Nothing has to be gathered: the changed inputs arrive whole on every device.
+    bool isLocal(const Candidate& candidate) const {
+        return std::all_of(candidate.changes.begin(), candidate.changes.end(),
+                           [&](const auto& change) { return !m_meaning.inputs[change.first].arrives; });
     }
 
     Fix toFix(const Candidate& candidate) const {
         Fix fix;
         fix.bytes = candidate.bytes;
-        fix.id = "gather";
+        fix.id = isLocal(candidate) ? "whole" : "gather";
         std::vector<Edit> edits;
         Document document = m_analysis.document;
         for (const auto& [slot, layout] : candidate.changes) {
@@ -134,7 +167,7 @@ private:
                                      m_analysis.shapes->of(m_node.inputs[slot])));
             apply(document.annotations, edits.back());
         }
-        fix.title = "Gather " + candidate.what + " at `" + m_analysis.graph().label(m_node.id) + "` (" +
+        fix.title = (isLocal(candidate) ? "Keep " : "Gather ") + candidate.what + (isLocal(candidate) ? " whole" : "") + " at `" + m_analysis.graph().label(m_node.id) + "` (" +
                     (fix.bytes == 0 ? std::string("free") : std::to_string(fix.bytes) + " bytes") + ")";
         fix.edit = joinEdits(fix.title, std::move(edits));
         return fix;
