@@ -27,9 +27,10 @@ std::int64_t countOf(const std::vector<std::int64_t>& dims) {
 
 }  // namespace
 
-Buffer::Buffer(std::shared_ptr<std::byte> storage, std::int32_t elementType, std::vector<std::int64_t> dims,
-               MemoryKind memory)
-    : m_storage(std::move(storage)), m_elementType(elementType), m_dims(std::move(dims)), m_memory(memory) {
+Buffer::Buffer(std::shared_ptr<std::byte> storage, std::int32_t elementType,
+               std::vector<std::int64_t> dims, MemoryKind memory)
+    : m_storage(std::move(storage)), m_elementType(elementType), m_dims(std::move(dims)),
+      m_memory(memory) {
     m_bytes = static_cast<std::size_t>(storageBytes(elementType, count()));
 }
 
@@ -38,11 +39,14 @@ Result<Buffer> Buffer::host(std::int32_t elementType, std::vector<std::int64_t> 
     if (count < 0)
         return Error{"a tensor of shape " + dimsText(dims) + " is too large", {}};
     if (elementBits(elementType) <= 0)
-        return Error{"tensors of type " + elementTypeName(elementType) + " cannot be held in a buffer", {}};
+        return Error{
+            "tensors of type " + elementTypeName(elementType) + " cannot be held in a buffer", {}};
     const auto bytes = static_cast<std::size_t>(storageBytes(elementType, count));
     std::shared_ptr<std::byte> storage = allocateHost(bytes);
     if (!storage)
-        return Error{"no memory for " + std::to_string(bytes) + " bytes, a tensor of shape " + dimsText(dims), {}};
+        return Error{"no memory for " + std::to_string(bytes) + " bytes, a tensor of shape " +
+                         dimsText(dims),
+                     {}};
     return Buffer(std::move(storage), elementType, std::move(dims));
 }
 
@@ -51,7 +55,8 @@ std::int64_t Buffer::count() const {
 }
 
 std::shared_ptr<std::byte> allocateHost(std::size_t bytes) {
-    const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + Buffer::kAlignment - 1) & ~(Buffer::kAlignment - 1);
+    const std::size_t rounded =
+        (std::max<std::size_t>(bytes, 1) + Buffer::kAlignment - 1) & ~(Buffer::kAlignment - 1);
     if (rounded < bytes)
         return nullptr;
     auto* data = static_cast<std::byte*>(std::aligned_alloc(Buffer::kAlignment, rounded));

@@ -13,7 +13,8 @@ namespace shardwright {
 
 enum class MemoryKind { Host, Device };
 
-/// A queue of work on a device (a CUDA stream). The handle is null for host memory, where work is done by the caller.
+/// A queue of work on a device (a CUDA stream). The handle is null for host memory, where work is
+/// done by the caller.
 struct Stream {
     void* handle = nullptr;
 };
@@ -40,9 +41,10 @@ public:
     static constexpr std::size_t kAlignment = 64;
 
     Buffer() = default;
-    /// `storage` has at least storageBytes(elementType, product of dims) bytes and is freed with its last owner.
-    Buffer(std::shared_ptr<std::byte> storage, std::int32_t elementType, std::vector<std::int64_t> dims,
-           MemoryKind memory = MemoryKind::Host);
+    /// `storage` has at least storageBytes(elementType, product of dims) bytes and is freed with
+    /// its last owner.
+    Buffer(std::shared_ptr<std::byte> storage, std::int32_t elementType,
+           std::vector<std::int64_t> dims, MemoryKind memory = MemoryKind::Host);
     /// Uninitialised host memory. Errors: no memory, more than 2^62 elements.
     static Result<Buffer> host(std::int32_t elementType, std::vector<std::int64_t> dims);
 
@@ -67,7 +69,8 @@ private:
     MemoryKind m_memory = MemoryKind::Host;
 };
 
-/// 64-byte-aligned host memory; at least one byte, so that an empty tensor has an address. Null: there is no memory.
+/// 64-byte-aligned host memory; at least one byte, so that an empty tensor has an address. Null:
+/// there is no memory.
 std::shared_ptr<std::byte> allocateHost(std::size_t bytes);
 
 /// "[2,3]"

@@ -8,14 +8,14 @@ namespace {
 std::size_t bytesSeenBy(const CollectiveCall& call, DeviceId self) {
     const bool first = self == call.devices->front();
     switch (call.kind) {
-    case CollectiveKind::AllReduce:
-    case CollectiveKind::ReduceScatter: return first ? call.send.bytes : 0;
-    case CollectiveKind::AllGather: return first ? call.receive.bytes : 0;
-    case CollectiveKind::Reduce: return self == call.root ? call.receive.bytes : 0;
-    case CollectiveKind::Broadcast:
-    case CollectiveKind::Scatter: return self == call.root ? call.send.bytes : 0;
-    case CollectiveKind::AllToAll: return call.send.bytes;
-    default: break;
+        case CollectiveKind::AllReduce:
+        case CollectiveKind::ReduceScatter: return first ? call.send.bytes : 0;
+        case CollectiveKind::AllGather: return first ? call.receive.bytes : 0;
+        case CollectiveKind::Reduce: return self == call.root ? call.receive.bytes : 0;
+        case CollectiveKind::Broadcast:
+        case CollectiveKind::Scatter: return self == call.root ? call.send.bytes : 0;
+        case CollectiveKind::AllToAll: return call.send.bytes;
+        default: break;
     }
     std::size_t bytes = 0;
     for (const SendMessage& message : call.sends)

@@ -22,7 +22,8 @@ struct ReceiveMessage {
     BufferView data;
 };
 
-/// What one device contributes to one group operation. Every device of the group makes the same call, in the same order.
+/// What one device contributes to one group operation. Every device of the group makes the same
+/// call, in the same order.
 ///
 ///     kind           send                                receive
 ///     all-reduce     the tensor                          the tensor, joined
@@ -31,13 +32,14 @@ struct ReceiveMessage {
 ///                    other (`counts` bytes each)
 ///     all-gather     this device's block (may be empty)  one block a device (`counts` bytes each)
 ///     all-to-all     one block a device (`counts`)       one block a device (`receiveCounts`)
-///     broadcast      root: the tensor                    the tensor (root: empty where it keeps its own)
-///     scatter        root: one block a device (`counts`) this device's block (empty where the count is 0)
-///     permute, send, `sends`: messages to others         `receives`: one for each message to this device, in the
-///     region                                             sender's order
+///     broadcast      root: the tensor                    the tensor (root: empty where it keeps
+///     its own) scatter        root: one block a device (`counts`) this device's block (empty where
+///     the count is 0) permute, send, `sends`: messages to others         `receives`: one for each
+///     message to this device, in the region                                             sender's
+///     order
 ///
-/// Reductions join in the order of the devices, so that all agree bit for bit. Buffers may not overlap, but the send and
-/// receive buffer of an all-reduce may be the same one.
+/// Reductions join in the order of the devices, so that all agree bit for bit. Buffers may not
+/// overlap, but the send and receive buffer of an all-reduce may be the same one.
 struct CollectiveCall {
     CollectiveKind kind = CollectiveKind::Region;
     ReduceKind reduce = ReduceKind::None;
@@ -60,8 +62,9 @@ public:
     virtual ~Communicator() = default;
     virtual DeviceId device() const = 0;
 
-    /// Waits until the call is complete on this device, or queues it on the call's stream. Errors: sizes that do not fit
-    /// together, a reduction that the type does not have, another device failed (its message), cancelled.
+    /// Waits until the call is complete on this device, or queues it on the call's stream. Errors:
+    /// sizes that do not fit together, a reduction that the type does not have, another device
+    /// failed (its message), cancelled.
     virtual Result<void> run(const CollectiveCall& call) = 0;
     /// Waits for all devices; not a collective, not counted.
     virtual Result<void> barrier() = 0;
@@ -70,16 +73,17 @@ public:
 
     /// Starts to count from zero.
     virtual void beginPass() = 0;
-    /// Group operations that this device has run and their bytes, so that the sum over all devices counts each group
-    /// operation once. Found from kind and buffers alone.
+    /// Group operations that this device has run and their bytes, so that the sum over all devices
+    /// counts each group operation once. Found from kind and buffers alone.
     virtual CollectiveCounts executed() const = 0;
     /// Nanoseconds spent waiting for others, since the communicator was made.
     virtual std::int64_t waitedNanoseconds() const = 0;
 };
 
-/// Counts calls for executed(). Each device adds what it alone can see, in "bytes" of a communication entry: the lowest
-/// device of the group counts the operation, and the tensor of those where all devices see all of it; the root counts
-/// what it hands out or receives; for all-to-all and point-to-point calls, each device counts what it sends.
+/// Counts calls for executed(). Each device adds what it alone can see, in "bytes" of a
+/// communication entry: the lowest device of the group counts the operation, and the tensor of
+/// those where all devices see all of it; the root counts what it hands out or receives; for
+/// all-to-all and point-to-point calls, each device counts what it sends.
 class CollectiveCounter {
 public:
     void count(const CollectiveCall& call, DeviceId self);

@@ -17,47 +17,15 @@ double microseconds(std::chrono::steady_clock::duration d) {
     return std::chrono::duration<double, std::micro>(d).count();
 }
 
-std::size_t roundedUp(std::size_t bytes) {
-    return (std::max<std::size_t>(bytes, 1) + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
-}
-
 }  // namespace
 
-Result<Buffer> BufferPool::take(std::int32_t elementType, std::vector<std::int64_t> dims) {
-    Buffer shape(nullptr, elementType, dims);
-    const std::size_t bytes = roundedUp(shape.bytes());
-    auto& free = m_free[bytes];
-    std::shared_ptr<std::byte> storage;
-    if (!free.empty()) {
-        storage = std::move(free.back());
-        free.pop_back();
-    } else {
-        storage = m_engine.allocate(bytes);
-        if (!storage)
-            return Error{"no memory for a tensor of " + std::to_string(bytes) + " bytes", {}};
-    }
-    hold(bytes);
-    return Buffer(std::move(storage), elementType, std::move(dims), m_engine.memory());
-}
-
-void BufferPool::give(Buffer buffer) {
-    const std::size_t bytes = roundedUp(buffer.bytes());
-    m_live -= static_cast<std::int64_t>(bytes);
-    // Whoever got an output of an earlier pass keeps it.
-    if (buffer.storage().use_count() == 1)
-        m_free[bytes].push_back(buffer.storage());
-}
-
-void BufferPool::hold(std::size_t bytes) {
-    m_live += static_cast<std::int64_t>(bytes);
-    m_peak = std::max(m_peak, m_live);
-}
-
-DeviceRunner::DeviceRunner(const Plan& plan, const DeviceProgram& program, std::unique_ptr<KernelEngine> engine,
+DeviceRunner::DeviceRunner(const Plan& plan, const DeviceProgram& program,
+                           std::unique_ptr<KernelEngine> engine,
                            std::unique_ptr<Communicator> communicator)
-    : m_plan(plan), m_program(program), m_engine(std::move(engine)), m_communicator(std::move(communicator)),
-      m_pool(*m_engine), m_buffers(program.tensors.size()), m_kept(program.tensors.size()),
-      m_isInput(program.tensors.size()), m_sessions(program.segments.size()) {}
+    : m_plan(plan), m_program(program), m_engine(std::move(engine)),
+      m_communicator(std::move(communicator)), m_pool(*m_engine), m_buffers(program.tensors.size()),
+      m_kept(program.tensors.size()), m_isInput(program.tensors.size()),
+      m_sessions(program.segments.size()) {}
 
 Result<void> DeviceRunner::prepare(const InputSet& inputs) {
     for (const Segment& segment : m_program.segments)
@@ -77,7 +45,8 @@ Result<void> DeviceRunner::loadInputs(const InputSet& inputs) {
         for (const int index : port.tensors[device]) {
             const LocalTensor& local = tensor(index);
             m_isInput[static_cast<std::size_t>(index)] = true;
-            auto copy = RegionCopy::make(Box::whole(port.shape), local.box, local.box, elementBits(port.elementType));
+            auto copy = RegionCopy::make(Box::whole(port.shape), local.box, local.box,
+                                         elementBits(port.elementType));
             if (!copy)
                 return Error{copy.error().message, "input `" + port.name + "`"};
             if (copy->wholeToWhole() && m_engine->memory() == MemoryKind::Host) {
@@ -128,7 +97,8 @@ void DeviceRunner::findLifeTimes() {
     std::vector<int> last(m_program.tensors.size(), -1);
     const auto use = [&](const std::vector<int>& tensors, int step) {
         for (const int index : tensors)
-            last[static_cast<std::size_t>(index)] = std::max(last[static_cast<std::size_t>(index)], step);
+            last[static_cast<std::size_t>(index)] =
+                std::max(last[static_cast<std::size_t>(index)], step);
     };
     for (const Segment& segment : m_program.segments) {
         use(segment.inputs, stepOf(segment.phase, Span::Kind::Segment));
@@ -141,8 +111,10 @@ void DeviceRunner::findLifeTimes() {
     for (std::size_t phase = 0; phase < m_exchanges.size(); ++phase)
         for (const PhaseExchange& e : m_exchanges[phase]) {
             const DeviceGroup& devices = e.transfer.exchange->operation.devices;
-            const auto rank = static_cast<std::size_t>(std::find(devices.begin(), devices.end(), m_program.device) - devices.begin());
-            use(e.transfer.exchange->sources[rank], stepOf(static_cast<int>(phase), Span::Kind::Exchange));
+            const auto rank = static_cast<std::size_t>(
+                std::find(devices.begin(), devices.end(), m_program.device) - devices.begin());
+            use(e.transfer.exchange->sources[rank],
+                stepOf(static_cast<int>(phase), Span::Kind::Exchange));
             use(e.transfer.targets, stepOf(static_cast<int>(phase), Span::Kind::Exchange));
         }
     const auto device = static_cast<std::size_t>(&m_program - m_plan.devices.data());
@@ -167,7 +139,8 @@ Result<void> DeviceRunner::ensure(int index) {
         return {};
     auto made = m_pool.take(tensor(index).elementType, tensor(index).dims());
     if (!made)
-        return Error{made.error().message, "device " + std::to_string(m_program.device) + ", tensor `" + tensor(index).name + "`"};
+        return Error{made.error().message, "device " + std::to_string(m_program.device) +
+                                               ", tensor `" + tensor(index).name + "`"};
     buffer(index) = std::move(*made);
     return {};
 }
@@ -184,7 +157,8 @@ Result<void> DeviceRunner::pass() {
     m_passBegin = Clock::now();
     std::size_t segment = 0;
     for (int phase = 0; phase < m_plan.phases; ++phase) {
-        for (; segment < m_program.segments.size() && m_program.segments[segment].phase == phase; ++segment)
+        for (; segment < m_program.segments.size() && m_program.segments[segment].phase == phase;
+             ++segment)
             if (auto ran = runSegment(segment); !ran)
                 return ran;
         release(stepOf(phase, Span::Kind::Segment));
@@ -205,8 +179,8 @@ Result<void> DeviceRunner::pass() {
 
 std::string DeviceRunner::segmentPlace(std::size_t index) const {
     const Segment& segment = m_program.segments[index];
-    return "device " + std::to_string(m_program.device) + ", segment " + std::to_string(segment.phase) + " of " +
-           std::to_string(segment.nodes.size()) + " nodes";
+    return "device " + std::to_string(m_program.device) + ", segment " +
+           std::to_string(segment.phase) + " of " + std::to_string(segment.nodes.size()) + " nodes";
 }
 
 Result<void> DeviceRunner::makeSession(std::size_t index) {
@@ -236,7 +210,9 @@ Result<void> DeviceRunner::runSegment(std::size_t index) {
     std::vector<Buffer> inputs, outputs;
     for (const int i : segment.inputs) {
         if (!buffer(i))
-            return Error{"the plan reads tensor `" + tensor(i).name + "` before anything has written it", segmentPlace(index)};
+            return Error{"the plan reads tensor `" + tensor(i).name +
+                             "` before anything has written it",
+                         segmentPlace(index)};
         inputs.push_back(buffer(i));
     }
     for (const int i : segment.outputs) {
@@ -245,7 +221,8 @@ Result<void> DeviceRunner::runSegment(std::size_t index) {
         outputs.push_back(buffer(i));
     }
     auto ran = m_sessions[index]->run(inputs, outputs);
-    record({Span::Kind::Segment, m_program.device, segment.phase, static_cast<int>(index)}, begin, -1);
+    record({Span::Kind::Segment, m_program.device, segment.phase, static_cast<int>(index)}, begin,
+           -1);
     return ran;
 }
 
@@ -267,10 +244,12 @@ Result<void> DeviceRunner::runExchanges(int phase) {
         const std::int64_t waited = m_communicator->waitedNanoseconds();
         if (auto done = transfer(e.transfer); !done)
             return done.error().place.empty()
-                       ? Error{done.error().message, "phase " + std::to_string(phase) + ", " + describe(*e.transfer.exchange)}
+                       ? Error{done.error().message, "phase " + std::to_string(phase) + ", " +
+                                                         describe(*e.transfer.exchange)}
                        : done.error();
-        record({Span::Kind::Exchange, m_program.device, phase, e.index, 0, 0, 0, e.transfer.exchange->operation.bytes}, begin,
-               waited);
+        record({Span::Kind::Exchange, m_program.device, phase, e.index, 0, 0, 0,
+                e.transfer.exchange->operation.bytes},
+               begin, waited);
     }
     return {};
 }
@@ -279,7 +258,8 @@ void DeviceRunner::record(Span span, Clock::time_point begin, std::int64_t waite
     span.begin = microseconds(begin - m_passBegin);
     span.duration = microseconds(Clock::now() - begin);
     if (waitedBefore >= 0)
-        span.waiting = static_cast<double>(m_communicator->waitedNanoseconds() - waitedBefore) / 1000.0;
+        span.waiting =
+            static_cast<double>(m_communicator->waitedNanoseconds() - waitedBefore) / 1000.0;
     m_spans.push_back(span);
 }
 
@@ -290,7 +270,8 @@ DeviceTiming DeviceRunner::timing() const {
     timing.peakBytes = m_pool.peakBytes();
     for (const Span& span : m_spans) {
         timing.waitingMs += span.waiting / 1000;
-        (span.kind == Span::Kind::Exchange ? timing.communicationMs : timing.computeMs) += (span.duration - span.waiting) / 1000;
+        (span.kind == Span::Kind::Exchange ? timing.communicationMs : timing.computeMs) +=
+            (span.duration - span.waiting) / 1000;
     }
     return timing;
 }
@@ -301,7 +282,8 @@ Result<void> DeviceRunner::collect(const std::vector<Plan::Port>& ports,
     for (std::size_t i = 0; i < ports.size(); ++i) {
         for (const int index : ports[i].tensors[device]) {
             const Buffer& held = m_buffers[static_cast<std::size_t>(index)];
-            const std::string place = "tensor `" + ports[i].name + "` on device " + std::to_string(m_program.device);
+            const std::string place =
+                "tensor `" + ports[i].name + "` on device " + std::to_string(m_program.device);
             if (!held)
                 return Error{"nothing in the plan computes it", place};
             if (held.memory() == MemoryKind::Host) {

@@ -1,44 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "run/buffer_pool.h"
 #include "run/exchange_program.h"
 #include "run/executor.h"
 
 #include <atomic>
 #include <chrono>
-#include <unordered_map>
 
 namespace shardwright {
 
-/// Memory of one device that is used again: buffers of the size of an earlier, returned one.
-class BufferPool {
-public:
-    explicit BufferPool(KernelEngine& engine) : m_engine(engine) {}
-    Result<Buffer> take(std::int32_t elementType, std::vector<std::int64_t> dims);
-    void give(Buffer buffer);
-    /// Counts memory that does not come from here.
-    void hold(std::size_t bytes);
-    std::int64_t peakBytes() const { return m_peak; }
-
-private:
-    KernelEngine& m_engine;
-    std::unordered_map<std::size_t, std::vector<std::shared_ptr<std::byte>>> m_free;
-    std::int64_t m_live = 0, m_peak = 0;
-};
-
-/// One device's program with everything it needs to run, used by that device's thread. Outlives all threads, since other
-/// devices read its buffers.
+/// One device's program with everything it needs to run, used by that device's thread. Outlives all
+/// threads, since other devices read its buffers.
 class DeviceRunner {
 public:
-    DeviceRunner(const Plan& plan, const DeviceProgram& program, std::unique_ptr<KernelEngine> engine,
-                 std::unique_ptr<Communicator> communicator);
+    DeviceRunner(const Plan& plan, const DeviceProgram& program,
+                 std::unique_ptr<KernelEngine> engine, std::unique_ptr<Communicator> communicator);
 
     /// Works out transfers and life times, cuts the inputs.
     Result<void> prepare(const InputSet& inputs);
     /// One pass through all phases. Makes the sessions when they are first needed.
     Result<void> pass();
     /// Brings outputs to host memory.
-    Result<void> collect(const std::vector<Plan::Port>& ports, std::vector<RunResult::Output>& outputs) const;
+    Result<void> collect(const std::vector<Plan::Port>& ports,
+                         std::vector<RunResult::Output>& outputs) const;
 
     KernelEngine& engine() { return *m_engine; }
     Communicator& communicator() { return *m_communicator; }
@@ -69,7 +54,9 @@ private:
     void release(int step);
     void record(Span span, Clock::time_point begin, std::int64_t waitedBefore);
     std::string segmentPlace(std::size_t index) const;
-    const LocalTensor& tensor(int index) const { return m_program.tensors[static_cast<std::size_t>(index)]; }
+    const LocalTensor& tensor(int index) const {
+        return m_program.tensors[static_cast<std::size_t>(index)];
+    }
     Buffer& buffer(int index) { return m_buffers[static_cast<std::size_t>(index)]; }
 
     const Plan& m_plan;
@@ -78,17 +65,19 @@ private:
     std::unique_ptr<Communicator> m_communicator;
     BufferPool m_pool;
 
-    std::vector<Buffer> m_buffers;           ///< By local tensor; empty while it is not alive.
-    std::vector<bool> m_kept;                ///< Inputs and outputs: not released within a pass.
+    std::vector<Buffer> m_buffers;  ///< By local tensor; empty while it is not alive.
+    std::vector<bool> m_kept;       ///< Inputs and outputs: not released within a pass.
     std::vector<bool> m_isInput;
     std::vector<std::vector<int>> m_releases;  ///< By step.
-    std::vector<std::unique_ptr<KernelSession>> m_sessions;  ///< By segment, made when first needed.
-    std::vector<std::vector<DeviceTransfer>> m_copies;       ///< By phase.
+    std::vector<std::unique_ptr<KernelSession>>
+        m_sessions;                                     ///< By segment, made when first needed.
+    std::vector<std::vector<DeviceTransfer>> m_copies;  ///< By phase.
     struct PhaseExchange {
         int index = 0;
         DeviceTransfer transfer;
     };
-    std::vector<std::vector<PhaseExchange>> m_exchanges;  ///< By phase: those that this device is in.
+    std::vector<std::vector<PhaseExchange>>
+        m_exchanges;  ///< By phase: those that this device is in.
     Buffer m_send, m_receive, m_joined;
     std::vector<SendMessage> m_sendMessages;
     std::vector<ReceiveMessage> m_receiveMessages;

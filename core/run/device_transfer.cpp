@@ -28,7 +28,8 @@ Result<void> DeviceRunner::ensureScratch(Buffer& scratch, std::size_t bytes) {
         return Error{"no memory for a message of " + std::to_string(bytes) + " bytes",
                      "device " + std::to_string(m_program.device)};
     m_pool.hold(bytes - scratch.bytes());
-    scratch = Buffer(std::move(storage), onnx::TensorProto::UINT8, {static_cast<std::int64_t>(bytes)}, m_engine->memory());
+    scratch = Buffer(std::move(storage), onnx::TensorProto::UINT8,
+                     {static_cast<std::int64_t>(bytes)}, m_engine->memory());
     return {};
 }
 
@@ -50,10 +51,13 @@ Result<void> DeviceRunner::packMessage(const DeviceTransfer& transfer) {
     }
     for (const DeviceTransfer::Pack& pack : transfer.packs) {
         if (!buffer(pack.tensor))
-            return Error{"the plan sends tensor `" + tensor(pack.tensor).name + "` before anything has written it", {}};
+            return Error{"the plan sends tensor `" + tensor(pack.tensor).name +
+                             "` before anything has written it",
+                         {}};
         const Buffer& source = buffer(pack.tensor);
         if (several) {
-            BufferView sum = partOf(m_joined.view(), pack.offset / size * wideSize, pack.copy.bytes() / size * wideSize);
+            BufferView sum = partOf(m_joined.view(), pack.offset / size * wideSize,
+                                    pack.copy.bytes() / size * wideSize);
             sum.elementType = wide;
             m_engine->accumulateRegion(transfer.reduce, pack.copy, source.view(), sum);
         } else {
@@ -61,8 +65,9 @@ Result<void> DeviceRunner::packMessage(const DeviceTransfer& transfer) {
         }
     }
     if (several)
-        m_engine->roundAccumulator(retyped(m_joined.view(), wide, transfer.sendBytes / size * wideSize),
-                                   retyped(m_send.view(), transfer.elementType, transfer.sendBytes));
+        m_engine->roundAccumulator(
+            retyped(m_joined.view(), wide, transfer.sendBytes / size * wideSize),
+            retyped(m_send.view(), transfer.elementType, transfer.sendBytes));
     return {};
 }
 
@@ -76,7 +81,8 @@ Result<void> DeviceRunner::call(const DeviceTransfer& transfer) {
     call.receiveCounts = transfer.receiveCounts;
     call.stream = m_engine->stream();
     BufferView send = transfer.sendTensor >= 0 ? buffer(transfer.sendTensor).view() : m_send.view();
-    BufferView receive = transfer.receiveTensor >= 0 ? buffer(transfer.receiveTensor).view() : m_receive.view();
+    BufferView receive =
+        transfer.receiveTensor >= 0 ? buffer(transfer.receiveTensor).view() : m_receive.view();
     send.elementType = receive.elementType = transfer.elementType;
     if (transfer.kind >= CollectiveKind::Permute) {
         m_sendMessages.clear();
@@ -84,13 +90,15 @@ Result<void> DeviceRunner::call(const DeviceTransfer& transfer) {
         for (const auto& message : transfer.sends)
             m_sendMessages.push_back({message.peer, partOf(send, message.offset, message.bytes)});
         for (const auto& message : transfer.receives)
-            m_receiveMessages.push_back({message.peer, partOf(receive, message.offset, message.bytes)});
+            m_receiveMessages.push_back(
+                {message.peer, partOf(receive, message.offset, message.bytes)});
         call.sends = m_sendMessages;
         call.receives = m_receiveMessages;
     } else {
         // Who has nothing to send or to receive passes no buffer.
         const bool sends = transfer.sendBytes > 0 || transfer.kind == CollectiveKind::AllReduce;
-        const bool receives = transfer.receiveBytes > 0 || transfer.kind == CollectiveKind::AllReduce;
+        const bool receives =
+            transfer.receiveBytes > 0 || transfer.kind == CollectiveKind::AllReduce;
         if (sends && transfer.takesPart)
             call.send = partOf(send, 0, transfer.sendBytes);
         if (receives)
@@ -111,13 +119,15 @@ Result<void> DeviceRunner::joinInto(const DeviceTransfer& transfer, int target) 
         sum = retyped(m_joined.view(), wide, bytes);
     }
     if (!canReduce(transfer.reduce, out.elementType()))
-        return Error{"cannot join " + elementTypeName(out.elementType()) + " by " + reduceKindName(transfer.reduce),
+        return Error{"cannot join " + elementTypeName(out.elementType()) + " by " +
+                         reduceKindName(transfer.reduce),
                      "tensor `" + tensor(target).name + "`"};
     m_engine->fillIdentity(transfer.reduce, sum);
     for (const DeviceTransfer::Delivery& delivery : transfer.deliveries) {
         if (delivery.target != target)
             continue;
-        ConstBufferView source = delivery.tensor >= 0 ? buffer(delivery.tensor).view() : m_receive.view();
+        ConstBufferView source =
+            delivery.tensor >= 0 ? buffer(delivery.tensor).view() : m_receive.view();
         source.data += delivery.offset;
         source.elementType = out.elementType();
         m_engine->accumulateRegion(transfer.reduce, delivery.copy, source, sum);
@@ -133,7 +143,9 @@ Result<void> DeviceRunner::deliver(const DeviceTransfer& transfer) {
             return there;
     for (const DeviceTransfer::Delivery& delivery : transfer.deliveries)
         if (delivery.tensor >= 0 && !buffer(delivery.tensor))
-            return Error{"the plan copies tensor `" + tensor(delivery.tensor).name + "` before anything has written it", {}};
+            return Error{"the plan copies tensor `" + tensor(delivery.tensor).name +
+                             "` before anything has written it",
+                         {}};
     if (transfer.joinDeliveries) {
         for (const int target : transfer.targets)
             if (auto joined = joinInto(transfer, target); !joined)
@@ -141,7 +153,8 @@ Result<void> DeviceRunner::deliver(const DeviceTransfer& transfer) {
         return {};
     }
     for (const DeviceTransfer::Delivery& delivery : transfer.deliveries) {
-        ConstBufferView source = delivery.tensor >= 0 ? buffer(delivery.tensor).view() : m_receive.view();
+        ConstBufferView source =
+            delivery.tensor >= 0 ? buffer(delivery.tensor).view() : m_receive.view();
         source.data += delivery.offset;
         m_engine->copyRegion(delivery.copy, source, buffer(delivery.target).data());
     }
@@ -153,7 +166,9 @@ Result<void> DeviceRunner::transfer(const DeviceTransfer& transfer) {
         if (auto packed = packMessage(transfer); !packed)
             return packed;
     } else if (!buffer(transfer.sendTensor)) {
-        return Error{"the plan sends tensor `" + tensor(transfer.sendTensor).name + "` before anything has written it", {}};
+        return Error{"the plan sends tensor `" + tensor(transfer.sendTensor).name +
+                         "` before anything has written it",
+                     {}};
     }
     if (transfer.receiveTensor < 0) {
         if (auto room = ensureScratch(m_receive, transfer.receiveBytes); !room)

@@ -30,7 +30,8 @@ Half toHalf(float value) {
         return {static_cast<std::uint16_t>(sign | 0x7c00u)};
     if (magnitude < 0x38800000u) {  // Subnormal or zero: let the float adder round.
         const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
-        return {static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u))};
+        return {static_cast<std::uint16_t>(sign |
+                                           (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u))};
     }
     const std::uint32_t odd = (magnitude >> 13) & 1;
     return {static_cast<std::uint16_t>(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13))};
@@ -73,31 +74,54 @@ void fill(std::int64_t count, double* out, F&& element) {
 template <class T>
 T load(const void* data, std::int64_t index) {
     T value;
-    std::memcpy(&value, static_cast<const char*>(data) + index * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+    std::memcpy(&value,
+                static_cast<const char*>(data) + index * static_cast<std::int64_t>(sizeof(T)),
+                sizeof(T));
     return value;
 }
 
-bool narrowToDoubles(std::int32_t type, const void* data, std::int64_t first, std::int64_t count, double* out) {
+bool narrowToDoubles(std::int32_t type, const void* data, std::int64_t first, std::int64_t count,
+                     double* out) {
     using T = onnx::TensorProto;
     const auto byte = [&](std::int64_t i) { return load<std::uint8_t>(data, i); };
-    const auto nibble = [&](std::int64_t i) { return (byte((first + i) / 2) >> ((first + i) % 2 * 4)) & 0xf; };
+    const auto nibble = [&](std::int64_t i) {
+        return (byte((first + i) / 2) >> ((first + i) % 2 * 4)) & 0xf;
+    };
     switch (type) {
-    case T::FLOAT8E4M3FN: fill(count, out, [&](auto i) { return fromFloat8(byte(first + i), 3, 7, true, false); }); break;
-    case T::FLOAT8E4M3FNUZ: fill(count, out, [&](auto i) { return fromFloat8(byte(first + i), 3, 8, true, true); }); break;
-    case T::FLOAT8E5M2: fill(count, out, [&](auto i) { return fromFloat8(byte(first + i), 2, 15, false, false); }); break;
-    case T::FLOAT8E5M2FNUZ: fill(count, out, [&](auto i) { return fromFloat8(byte(first + i), 2, 16, true, true); }); break;
-    case T::UINT4: fill(count, out, [&](auto i) { return nibble(i); }); break;
-    case T::INT4: fill(count, out, [&](auto i) { return (nibble(i) ^ 8) - 8; }); break;
-    case T::COMPLEX64: fill(count, out, [&](auto i) { return std::abs(load<std::complex<float>>(data, first + i)); }); break;
-    case T::COMPLEX128: fill(count, out, [&](auto i) { return std::abs(load<std::complex<double>>(data, first + i)); }); break;
-    default: return false;
+        case T::FLOAT8E4M3FN:
+            fill(count, out,
+                 [&](auto i) { return fromFloat8(byte(first + i), 3, 7, true, false); });
+            break;
+        case T::FLOAT8E4M3FNUZ:
+            fill(count, out, [&](auto i) { return fromFloat8(byte(first + i), 3, 8, true, true); });
+            break;
+        case T::FLOAT8E5M2:
+            fill(count, out,
+                 [&](auto i) { return fromFloat8(byte(first + i), 2, 15, false, false); });
+            break;
+        case T::FLOAT8E5M2FNUZ:
+            fill(count, out,
+                 [&](auto i) { return fromFloat8(byte(first + i), 2, 16, true, true); });
+            break;
+        case T::UINT4: fill(count, out, [&](auto i) { return nibble(i); }); break;
+        case T::INT4: fill(count, out, [&](auto i) { return (nibble(i) ^ 8) - 8; }); break;
+        case T::COMPLEX64:
+            fill(count, out,
+                 [&](auto i) { return std::abs(load<std::complex<float>>(data, first + i)); });
+            break;
+        case T::COMPLEX128:
+            fill(count, out,
+                 [&](auto i) { return std::abs(load<std::complex<double>>(data, first + i)); });
+            break;
+        default: return false;
     }
     return true;
 }
 
 }  // namespace
 
-bool toDoubles(std::int32_t type, const void* data, std::int64_t first, std::int64_t count, double* out) {
+bool toDoubles(std::int32_t type, const void* data, std::int64_t first, std::int64_t count,
+               double* out) {
     const bool plain = withElementType(type, false, [&](auto zero) {
         using T = decltype(zero);
         // A bool of a foreign file may have any bits; as a C++ bool that would be undefined.
@@ -117,17 +141,17 @@ bool toDoubles(std::int32_t type, const void* data, std::int64_t first, std::int
 bool isFloatingPoint(std::int32_t type) {
     using T = onnx::TensorProto;
     switch (type) {
-    case T::FLOAT:
-    case T::DOUBLE:
-    case T::FLOAT16:
-    case T::BFLOAT16:
-    case T::FLOAT8E4M3FN:
-    case T::FLOAT8E4M3FNUZ:
-    case T::FLOAT8E5M2:
-    case T::FLOAT8E5M2FNUZ:
-    case T::COMPLEX64:
-    case T::COMPLEX128: return true;
-    default: return false;
+        case T::FLOAT:
+        case T::DOUBLE:
+        case T::FLOAT16:
+        case T::BFLOAT16:
+        case T::FLOAT8E4M3FN:
+        case T::FLOAT8E4M3FNUZ:
+        case T::FLOAT8E5M2:
+        case T::FLOAT8E5M2FNUZ:
+        case T::COMPLEX64:
+        case T::COMPLEX128: return true;
+        default: return false;
     }
 }
 

@@ -34,8 +34,8 @@ DeviceTiming put(const RunDeviceTiming& timing) {
     return out;
 }
 RunDeviceTiming get(const DeviceTiming& timing) {
-    return {timing.device(), timing.prepare_ms(), timing.compute_ms(), timing.communication_ms(), timing.waiting_ms(),
-            timing.peak_bytes()};
+    return {timing.device(),           timing.prepare_ms(), timing.compute_ms(),
+            timing.communication_ms(), timing.waiting_ms(), timing.peak_bytes()};
 }
 
 SegmentTiming put(const RunSegmentTiming& timing) {
@@ -49,8 +49,8 @@ SegmentTiming put(const RunSegmentTiming& timing) {
     return out;
 }
 RunSegmentTiming get(const SegmentTiming& timing) {
-    return {timing.device(), timing.phase(), timing.node_count(), get(timing.first_node()), timing.begin_us(),
-            timing.duration_us()};
+    return {timing.device(),          timing.phase(),    timing.node_count(),
+            get(timing.first_node()), timing.begin_us(), timing.duration_us()};
 }
 
 ExchangeTiming put(const RunExchangeTiming& timing) {
@@ -68,9 +68,11 @@ ExchangeTiming put(const RunExchangeTiming& timing) {
     return out;
 }
 RunExchangeTiming get(const ExchangeTiming& timing) {
-    return {timing.device(), timing.phase(), timing.kind(), timing.tensor(), get(timing.node()),
-            {timing.devices().begin(), timing.devices().end()}, timing.bytes(), timing.begin_us(), timing.duration_us(),
-            timing.waiting_us()};
+    return {timing.device(),      timing.phase(),
+            timing.kind(),        timing.tensor(),
+            get(timing.node()),   {timing.devices().begin(), timing.devices().end()},
+            timing.bytes(),       timing.begin_us(),
+            timing.duration_us(), timing.waiting_us()};
 }
 
 Shard put(const RunShard& shard) {
@@ -97,9 +99,18 @@ Shard put(const RunShard& shard) {
     return out;
 }
 RunShard get(const Shard& shard) {
-    RunShard out{shard.tensor(), shard.output(), shard.device(), shard.element_type(),
-                 {shard.shape().begin(), shard.shape().end()}, {}, {shard.dims().begin(), shard.dims().end()},
-                 shard.min(), shard.max(), shard.mean(), shard.deviation(), shard.not_finite(),
+    RunShard out{shard.tensor(),
+                 shard.output(),
+                 shard.device(),
+                 shard.element_type(),
+                 {shard.shape().begin(), shard.shape().end()},
+                 {},
+                 {shard.dims().begin(), shard.dims().end()},
+                 shard.min(),
+                 shard.max(),
+                 shard.mean(),
+                 shard.deviation(),
+                 shard.not_finite(),
                  {shard.values().begin(), shard.values().end()}};
     for (const auto& set : shard.box()) {
         auto& intervals = out.box.emplace_back();
@@ -120,31 +131,36 @@ TensorCheck put(const RunTensorCheck& check) {
     return out;
 }
 RunTensorCheck get(const TensorCheck& check) {
-    return {check.name(), check.max_abs(), check.max_rel(), check.tolerance(), check.agrees(), check.note()};
+    return {check.name(),      check.max_abs(), check.max_rel(),
+            check.tolerance(), check.agrees(),  check.note()};
 }
 
-void putTotals(const std::map<std::string, RunKindTotal>& totals, google::protobuf::Map<std::string, KindTotal>* out) {
+void putTotals(const std::map<std::string, RunKindTotal>& totals,
+               google::protobuf::Map<std::string, KindTotal>* out) {
     for (const auto& [kind, total] : totals) {
         KindTotal& entry = (*out)[kind];
         entry.set_count(total.count);
         entry.set_bytes(total.bytes);
     }
 }
-std::map<std::string, RunKindTotal> getTotals(const google::protobuf::Map<std::string, KindTotal>& totals) {
+std::map<std::string, RunKindTotal>
+getTotals(const google::protobuf::Map<std::string, KindTotal>& totals) {
     std::map<std::string, RunKindTotal> out;
     for (const auto& [kind, total] : totals)
         out[kind] = {total.count(), total.bytes()};
     return out;
 }
 
-void putBindings(const std::map<std::string, std::int64_t>& bindings, google::protobuf::RepeatedPtrField<Binding>* out) {
+void putBindings(const std::map<std::string, std::int64_t>& bindings,
+                 google::protobuf::RepeatedPtrField<Binding>* out) {
     for (const auto& [symbol, size] : bindings) {
         Binding* binding = out->Add();
         binding->set_symbol(symbol);
         binding->set_size(size);
     }
 }
-std::map<std::string, std::int64_t> getBindings(const google::protobuf::RepeatedPtrField<Binding>& bindings) {
+std::map<std::string, std::int64_t>
+getBindings(const google::protobuf::RepeatedPtrField<Binding>& bindings) {
     std::map<std::string, std::int64_t> out;
     for (const Binding& binding : bindings)
         out[binding.symbol()] = binding.size();
@@ -191,7 +207,8 @@ RunReport get(const Report& report) {
         out.tensors.push_back(get(check));
     if (report.has_first_divergent()) {
         const Divergence& first = report.first_divergent();
-        out.firstDivergent = RunDivergence{get(first.check()), get(first.node()), first.op(), first.layout()};
+        out.firstDivergent =
+            RunDivergence{get(first.check()), get(first.node()), first.op(), first.layout()};
     }
     for (const DeviceTiming& device : report.devices())
         out.devices.push_back(get(device));
@@ -219,7 +236,9 @@ struct EventWriter {
     }
     void operator()(const RunDeviceTiming& timing) const { *out.mutable_device() = put(timing); }
     void operator()(const RunSegmentTiming& timing) const { *out.mutable_segment() = put(timing); }
-    void operator()(const RunExchangeTiming& timing) const { *out.mutable_exchange() = put(timing); }
+    void operator()(const RunExchangeTiming& timing) const {
+        *out.mutable_exchange() = put(timing);
+    }
     void operator()(const RunShard& shard) const { *out.mutable_shard() = put(shard); }
     void operator()(const RunTensorCheck& check) const { *out.mutable_check() = put(check); }
     void operator()(const RunReport& report) const { *out.mutable_report() = put(report); }
@@ -246,19 +265,21 @@ Event toMessage(const RunEvent& event) {
 
 RunEvent fromMessage(const Event& message) {
     switch (message.event_case()) {
-    case Event::kLog: return RunLog{message.log().message()};
-    case Event::kProgress:
-        return RunProgress{enumerator(message.progress().stage(), RunStage::Save), message.progress().share()};
-    case Event::kDevice: return get(message.device());
-    case Event::kSegment: return get(message.segment());
-    case Event::kExchange: return get(message.exchange());
-    case Event::kShard: return get(message.shard());
-    case Event::kCheck: return get(message.check());
-    case Event::kReport: return get(message.report());
-    default: break;
+        case Event::kLog: return RunLog{message.log().message()};
+        case Event::kProgress:
+            return RunProgress{enumerator(message.progress().stage(), RunStage::Save),
+                               message.progress().share()};
+        case Event::kDevice: return get(message.device());
+        case Event::kSegment: return get(message.segment());
+        case Event::kExchange: return get(message.exchange());
+        case Event::kShard: return get(message.shard());
+        case Event::kCheck: return get(message.check());
+        case Event::kReport: return get(message.report());
+        default: break;
     }
     const Failure& failure = message.failure();
-    return RunFailure{enumerator(failure.kind(), RunFailure::Kind::Cancelled), failure.message(), failure.place()};
+    return RunFailure{enumerator(failure.kind(), RunFailure::Kind::Cancelled), failure.message(),
+                      failure.place()};
 }
 
 Request toMessage(const RunRequest& request) {

@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <set>
 
-// How parts become a call. The parts of an exchange are in one order that all devices see, so both ends of a message put
-// the boxes of its parts one after the other in that order. In a reduction all devices contribute the same boxes, those
-// of the first term; a device with several terms joins them before it sends.
+// How parts become a call. The parts of an exchange are in one order that all devices see, so both
+// ends of a message put the boxes of its parts one after the other in that order. In a reduction
+// all devices contribute the same boxes, those of the first term; a device with several terms joins
+// them before it sends.
 
 namespace shardwright {
 
@@ -25,9 +26,11 @@ public:
 
     Result<DeviceTransfer> build(const Exchange& exchange) {
         const GroupOperation& operation = exchange.operation;
-        const auto at = std::find(operation.devices.begin(), operation.devices.end(), m_program.device);
+        const auto at =
+            std::find(operation.devices.begin(), operation.devices.end(), m_program.device);
         const auto rank = static_cast<std::size_t>(at - operation.devices.begin());
-        if (at == operation.devices.end() || rank >= exchange.sources.size() || rank >= exchange.targets.size())
+        if (at == operation.devices.end() || rank >= exchange.sources.size() ||
+            rank >= exchange.targets.size())
             return fail("device is not in the group of its exchange");
         m_operation = &operation;
         m_sources = &exchange.sources[rank];
@@ -58,10 +61,16 @@ public:
     }
 
 private:
-    static Error fail(const std::string& what) { return Error{"the plan cannot be run: " + what, {}}; }
-    const LocalTensor& tensor(int index) const { return m_program.tensors[static_cast<std::size_t>(index)]; }
+    static Error fail(const std::string& what) {
+        return Error{"the plan cannot be run: " + what, {}};
+    }
+    const LocalTensor& tensor(int index) const {
+        return m_program.tensors[static_cast<std::size_t>(index)];
+    }
     DeviceId self() const { return m_program.device; }
-    std::size_t bytesOf(const Box& box) const { return static_cast<std::size_t>((box.count() * m_bits + 7) / 8); }
+    std::size_t bytesOf(const Box& box) const {
+        return static_cast<std::size_t>((box.count() * m_bits + 7) / 8);
+    }
     std::size_t bytesOf(const Boxes& boxes) const {
         std::size_t bytes = 0;
         for (const Box* box : boxes)
@@ -76,7 +85,8 @@ private:
             else if (part.from != part.to)
                 m_transfer.root = part.from;
         }
-        if (m_operation->kind != CollectiveKind::Reduce && m_operation->kind != CollectiveKind::Broadcast &&
+        if (m_operation->kind != CollectiveKind::Reduce &&
+            m_operation->kind != CollectiveKind::Broadcast &&
             m_operation->kind != CollectiveKind::Scatter)
             m_transfer.root = -1;
     }
@@ -139,7 +149,8 @@ private:
         return offset;
     }
 
-    void deliver(int source, std::size_t offset, const Box& held, const Box& region, int target, int term) {
+    void deliver(int source, std::size_t offset, const Box& held, const Box& region, int target,
+                 int term) {
         auto copy = RegionCopy::make(held, tensor(target).box, region, m_bits);
         note(copy);
         if (copy)
@@ -163,14 +174,14 @@ private:
 
     void addParts() {
         switch (m_operation->kind) {
-        case CollectiveKind::AllReduce:
-        case CollectiveKind::Reduce: addReduction(); break;
-        case CollectiveKind::ReduceScatter: addReduceScatter(); break;
-        case CollectiveKind::AllGather: addAllGather(); break;
-        case CollectiveKind::AllToAll: addAllToAll(); break;
-        case CollectiveKind::Broadcast: addBroadcast(); break;
-        case CollectiveKind::Scatter: addScatter(); break;
-        default: addMessages();
+            case CollectiveKind::AllReduce:
+            case CollectiveKind::Reduce: addReduction(); break;
+            case CollectiveKind::ReduceScatter: addReduceScatter(); break;
+            case CollectiveKind::AllGather: addAllGather(); break;
+            case CollectiveKind::AllToAll: addAllToAll(); break;
+            case CollectiveKind::Broadcast: addBroadcast(); break;
+            case CollectiveKind::Scatter: addScatter(); break;
+            default: addMessages();
         }
     }
 
@@ -244,7 +255,8 @@ private:
         for (const DeviceId peer : m_operation->devices) {
             if (peer == self())
                 continue;
-            DeviceTransfer::Message out{peer, m_transfer.sendBytes, 0}, in{peer, m_transfer.receiveBytes, 0};
+            DeviceTransfer::Message out{peer, m_transfer.sendBytes, 0},
+                in{peer, m_transfer.receiveBytes, 0};
             for (const Part& part : m_operation->parts) {
                 if (part.from == self() && part.to == peer) {
                     pack(part.box, part.term, m_transfer.sendBytes);
@@ -272,7 +284,8 @@ private:
                 for (const int target : m_transfer.targets) {
                     if (tensor(source).term != part.term)
                         continue;
-                    const Box region = tensor(source).box.intersect(part.box).intersect(tensor(target).box);
+                    const Box region =
+                        tensor(source).box.intersect(part.box).intersect(tensor(target).box);
                     if (!region.empty())
                         deliver(source, 0, tensor(source).box, region, target, part.term);
                 }
@@ -306,7 +319,8 @@ private:
                 return p.tensor == t.packs.front().tensor && inPlace(p, true);
             }))
             t.sendTensor = t.packs.front().tensor;
-        if (t.targets.size() == 1 && !t.joinDeliveries && !t.deliveries.empty() && sizeOf(t.targets[0]) == t.receiveBytes &&
+        if (t.targets.size() == 1 && !t.joinDeliveries && !t.deliveries.empty() &&
+            sizeOf(t.targets[0]) == t.receiveBytes &&
             std::all_of(t.deliveries.begin(), t.deliveries.end(),
                         [&](const auto& d) { return d.tensor < 0 && inPlace(d, false); }))
             t.receiveTensor = t.targets[0];
@@ -329,7 +343,8 @@ Result<DeviceTransfer> makeTransfer(const Exchange& exchange, const DeviceProgra
     return TransferBuilder(program, exchange.elementType).build(exchange);
 }
 
-Result<DeviceTransfer> makeTransfer(const DeviceProgram::LocalCopy& copy, const DeviceProgram& program) {
+Result<DeviceTransfer> makeTransfer(const DeviceProgram::LocalCopy& copy,
+                                    const DeviceProgram& program) {
     const std::int32_t type = program.tensors[static_cast<std::size_t>(copy.target)].elementType;
     return TransferBuilder(program, type).build(copy);
 }
@@ -338,7 +353,10 @@ std::string describe(const Exchange& exchange) {
     std::string text = collectiveName(exchange.operation.kind) + " between devices";
     const DeviceGroup& devices = exchange.operation.devices;
     for (std::size_t i = 0; i < devices.size(); ++i)
-        text += (i == 0 ? " " : i + 1 == devices.size() ? " and " : ", ") + std::to_string(devices[i]);
+        text += (i == 0                    ? " "
+                 : i + 1 == devices.size() ? " and "
+                                           : ", ") +
+                std::to_string(devices[i]);
     return text;
 }
 

@@ -10,8 +10,8 @@
 
 namespace shardwright {
 
-/// One device's part of an exchange or of a local copy, worked out before the run: what is packed where, which call is
-/// made, what is unpacked where.
+/// One device's part of an exchange or of a local copy, worked out before the run: what is packed
+/// where, which call is made, what is unpacked where.
 struct DeviceTransfer {
     /// Elements of a local tensor that go into the message to send, at a byte offset.
     struct Pack {
@@ -20,7 +20,8 @@ struct DeviceTransfer {
         int term = 0;
         RegionCopy copy;
     };
-    /// Elements of the received message (or, with `tensor`, of a local tensor) that go into a target.
+    /// Elements of the received message (or, with `tensor`, of a local tensor) that go into a
+    /// target.
     struct Delivery {
         int tensor = -1;
         std::size_t offset = 0;
@@ -40,10 +41,11 @@ struct DeviceTransfer {
     DeviceId root = -1;
     bool takesPart = true;  ///< In a reduce: has a contribution.
 
-    std::vector<Pack> packs;            ///< By term; several terms of a reduction are joined before they are sent.
-    std::vector<Delivery> deliveries;   ///< By term.
-    bool joinDeliveries = false;        ///< The receiver joins terms by itself.
-    std::vector<int> targets;           ///< Tensors that are written.
+    std::vector<Pack>
+        packs;  ///< By term; several terms of a reduction are joined before they are sent.
+    std::vector<Delivery> deliveries;  ///< By term.
+    bool joinDeliveries = false;       ///< The receiver joins terms by itself.
+    std::vector<int> targets;          ///< Tensors that are written.
     std::size_t sendBytes = 0, receiveBytes = 0;
     std::vector<std::size_t> counts, receiveCounts;
     std::vector<Message> sends, receives;
@@ -53,7 +55,8 @@ struct DeviceTransfer {
 
 /// Errors: the plan does not say where a part lies; a type below a byte would be cut inside of one.
 Result<DeviceTransfer> makeTransfer(const Exchange& exchange, const DeviceProgram& program);
-Result<DeviceTransfer> makeTransfer(const DeviceProgram::LocalCopy& copy, const DeviceProgram& program);
+Result<DeviceTransfer> makeTransfer(const DeviceProgram::LocalCopy& copy,
+                                    const DeviceProgram& program);
 
 /// "all-reduce between devices 0 and 1", for messages and traces.
 std::string describe(const Exchange& exchange);

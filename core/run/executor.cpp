@@ -19,18 +19,22 @@ Result<void> checkInputs(const Plan& plan, const InputSet& inputs) {
     for (const Plan::Port& port : plan.inputs) {
         const auto it = inputs.find(port.name);
         if (it == inputs.end() || !it->second)
-            return Error{"no value was given; expected " + elementTypeName(port.elementType) + " " + dimsText(port.shape),
+            return Error{"no value was given; expected " + elementTypeName(port.elementType) + " " +
+                             dimsText(port.shape),
                          "input `" + port.name + "`"};
         const Buffer& found = it->second;
         if (found.elementType() != port.elementType || found.dims() != port.shape)
-            return Error{"found " + elementTypeName(found.elementType()) + " " + dimsText(found.dims()) + ", expected " +
+            return Error{"found " + elementTypeName(found.elementType()) + " " +
+                             dimsText(found.dims()) + ", expected " +
                              elementTypeName(port.elementType) + " " + dimsText(port.shape),
                          "input `" + port.name + "`"};
     }
     for (const auto& ports : {&plan.inputs, &plan.outputs})
         for (const Plan::Port& port : *ports)
             if (elementBits(port.elementType) <= 0)
-                return Error{"tensors of type " + elementTypeName(port.elementType) + " cannot be run", "`" + port.name + "`"};
+                return Error{"tensors of type " + elementTypeName(port.elementType) +
+                                 " cannot be run",
+                             "`" + port.name + "`"};
     return {};
 }
 
@@ -58,12 +62,14 @@ public:
 private:
     void makeRunners() {
         const int count = m_plan.deviceCount;
-        auto ends = m_options.makeCommunicators ? m_options.makeCommunicators(count) : makeThreadCommunicators(count);
+        auto ends = m_options.makeCommunicators ? m_options.makeCommunicators(count)
+                                                : makeThreadCommunicators(count);
         for (const DeviceProgram& program : m_plan.devices) {
             auto& end = ends[static_cast<std::size_t>(program.device)];
-            auto communicator = m_options.decorate ? m_options.decorate(std::move(end)) : std::move(end);
-            m_runners.push_back(std::make_unique<DeviceRunner>(m_plan, program, m_options.makeEngine(program.device),
-                                                               std::move(communicator)));
+            auto communicator =
+                m_options.decorate ? m_options.decorate(std::move(end)) : std::move(end);
+            m_runners.push_back(std::make_unique<DeviceRunner>(
+                m_plan, program, m_options.makeEngine(program.device), std::move(communicator)));
         }
     }
 
@@ -125,7 +131,8 @@ private:
                 stop({kCancelled, {}});
             const double seconds = std::chrono::duration<double>(now - begin).count();
             if (m_options.timeLimitSeconds > 0 && seconds > m_options.timeLimitSeconds && !m_failed)
-                stop({"the run took longer than its limit of " + std::to_string(m_options.timeLimitSeconds) + " s",
+                stop({"the run took longer than its limit of " +
+                          std::to_string(m_options.timeLimitSeconds) + " s",
                       whereTheyAre()});
             if (m_options.progress && now - reported > std::chrono::milliseconds(100)) {
                 reported = now;
@@ -139,7 +146,8 @@ private:
         double done = 0;
         for (const auto& runner : m_runners)
             done += runner->phasesDone();
-        return done / (static_cast<double>(m_runners.size()) * std::max(1, passes() * m_plan.phases));
+        return done /
+               (static_cast<double>(m_runners.size()) * std::max(1, passes() * m_plan.phases));
     }
     std::string whereTheyAre() const {
         std::string text;
@@ -151,7 +159,8 @@ private:
 
     Result<RunResult> collect() const {
         RunResult result;
-        const auto addPorts = [](const std::vector<Plan::Port>& ports, std::vector<RunResult::Output>& outputs) {
+        const auto addPorts = [](const std::vector<Plan::Port>& ports,
+                                 std::vector<RunResult::Output>& outputs) {
             for (const Plan::Port& port : ports)
                 outputs.push_back({port.value, port.name, port.elementType, port.shape, {}});
         };
@@ -192,7 +201,8 @@ private:
 
 }  // namespace
 
-Result<RunResult> execute(const Plan& plan, const RunOptions& options, const InputSet& inputs, const CancelToken& cancel) {
+Result<RunResult> execute(const Plan& plan, const RunOptions& options, const InputSet& inputs,
+                          const CancelToken& cancel) {
     if (auto fit = checkInputs(plan, inputs); !fit)
         return fit.error();
     if (plan.devices.empty())

@@ -25,9 +25,11 @@ struct RunOptions {
     std::function<std::unique_ptr<KernelEngine>(DeviceId)> makeEngine;
     /// Connects the devices; empty: threads of this process.
     std::function<std::vector<std::unique_ptr<Communicator>>(int devices)> makeCommunicators;
-    /// Puts something between the executor and a device's communicator: tests inject faults with it.
+    /// Puts something between the executor and a device's communicator: tests inject faults with
+    /// it.
     std::function<std::unique_ptr<Communicator>(std::unique_ptr<Communicator>)> decorate;
-    /// Called now and then with the share of the work that is done, from the thread that called execute().
+    /// Called now and then with the share of the work that is done, from the thread that called
+    /// execute().
     std::function<void(double)> progress;
 };
 
@@ -39,7 +41,7 @@ struct Span {
     int phase = 0;
     int index = 0;  ///< Within the device's segments, or the phase's exchanges.
     double begin = 0, duration = 0;
-    double waiting = 0;  ///< Of `duration`: for other devices.
+    double waiting = 0;      ///< Of `duration`: for other devices.
     std::int64_t bytes = 0;  ///< Of an exchange, as predicted.
 };
 
@@ -47,8 +49,8 @@ struct DeviceTiming {
     DeviceId device = -1;
     double prepareMs = 0;  ///< Making sessions, in the first pass.
     double computeMs = 0, communicationMs = 0, waitingMs = 0;  ///< Of the last pass.
-    /// Weights of all segments (as serialised) and the tensors between segments that were alive at once. What kernels
-    /// need inside of a segment is not seen.
+    /// Weights of all segments (as serialised) and the tensors between segments that were alive at
+    /// once. What kernels need inside of a segment is not seen.
     std::int64_t peakBytes = 0;
 };
 
@@ -69,17 +71,19 @@ struct RunResult {
     std::vector<Output> observed;  ///< Likewise of the plan's observed values.
     std::vector<Output> inputs;    ///< Likewise of the plan's inputs, as they were cut.
     std::vector<DeviceTiming> devices;
-    CollectiveCounts executed;    ///< Of one pass, from the communicators alone.
-    std::vector<Span> spans;      ///< Of the last pass.
-    std::vector<double> passesMs; ///< Measured passes.
-    double wallMs = 0;            ///< Median of them.
+    CollectiveCounts executed;     ///< Of one pass, from the communicators alone.
+    std::vector<Span> spans;       ///< Of the last pass.
+    std::vector<double> passesMs;  ///< Measured passes.
+    double wallMs = 0;             ///< Median of them.
 };
 
 /// The message of the error of a cancelled run.
 inline constexpr const char* kCancelled = "cancelled";
 
-/// Runs a plan, one thread a device. Errors: an input is missing or has the wrong type or shape (with what was found and
-/// expected), a kernel or a collective failed (with its place), no memory, the time limit, kCancelled.
-Result<RunResult> execute(const Plan& plan, const RunOptions& options, const InputSet& inputs, const CancelToken& = {});
+/// Runs a plan, one thread a device. Errors: an input is missing or has the wrong type or shape
+/// (with what was found and expected), a kernel or a collective failed (with its place), no memory,
+/// the time limit, kCancelled.
+Result<RunResult> execute(const Plan& plan, const RunOptions& options, const InputSet& inputs,
+                          const CancelToken& = {});
 
 }  // namespace shardwright

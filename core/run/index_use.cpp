@@ -11,7 +11,8 @@ namespace shardwright {
 
 namespace {
 
-/// Where the integers are: a value and, where they became columns of index tuples by a Concat, which columns.
+/// Where the integers are: a value and, where they became columns of index tuples by a Concat,
+/// which columns.
 struct Position {
     ValueId value;
     std::int64_t firstColumn = -1, columns = 0;  ///< -1: not known.
@@ -27,7 +28,8 @@ std::int64_t intAttribute(const onnx::NodeProto& node, const char* name, std::in
 
 class Follower {
 public:
-    Follower(const GraphIndex& graph, const ShapeTable& shapes) : m_graph(graph), m_shapes(shapes) {}
+    Follower(const GraphIndex& graph, const ShapeTable& shapes)
+        : m_graph(graph), m_shapes(shapes) {}
 
     IndexUse follow(ValueId input) {
         add({input});
@@ -70,7 +72,8 @@ private:
         }
         const std::string& op = node.proto->op_type();
         const ValueId out = node.outputs.empty() ? ValueId() : node.outputs[0];
-        static const std::set<std::string> views{"Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose", "Slice", "Expand"};
+        static const std::set<std::string> views{"Reshape",   "Unsqueeze", "Squeeze", "Flatten",
+                                                 "Transpose", "Slice",     "Expand"};
         if (op == "Cast")
             visitCast(node, out, at);
         else if (op == "Identity")
@@ -86,16 +89,16 @@ private:
     void visitCast(const NodeInfo& node, ValueId out, const Position& at) {
         using T = onnx::TensorProto;
         switch (intAttribute(*node.proto, "to", 0)) {
-        case T::BOOL: m_use.mask = true; break;
-        case T::INT8:
-        case T::INT16:
-        case T::INT32:
-        case T::INT64:
-        case T::UINT8:
-        case T::UINT16:
-        case T::UINT32:
-        case T::UINT64: add({out, at.firstColumn, at.columns}); break;
-        default: break;
+            case T::BOOL: m_use.mask = true; break;
+            case T::INT8:
+            case T::INT16:
+            case T::INT32:
+            case T::INT64:
+            case T::UINT8:
+            case T::UINT16:
+            case T::UINT32:
+            case T::UINT64: add({out, at.firstColumn, at.columns}); break;
+            default: break;
         }
     }
 
@@ -119,7 +122,8 @@ private:
         add({out, column, own.empty() ? 1 : own.back()});
     }
 
-    void visitIndexed(const NodeInfo& node, const std::string& op, const std::vector<std::int64_t>& data, const Position& at) {
+    void visitIndexed(const NodeInfo& node, const std::string& op,
+                      const std::vector<std::int64_t>& data, const Position& at) {
         const auto rank = static_cast<std::int64_t>(data.size());
         if (op == "Gather" || op == "GatherElements" || op == "ScatterElements") {
             std::int64_t axis = intAttribute(*node.proto, "axis", 0);
@@ -127,7 +131,8 @@ private:
             if (axis >= 0 && axis < rank)
                 limit(data[static_cast<std::size_t>(axis)]);
         } else if (op == "GatherND" || op == "ScatterND") {
-            const std::int64_t batch = op == "GatherND" ? intAttribute(*node.proto, "batch_dims", 0) : 0;
+            const std::int64_t batch =
+                op == "GatherND" ? intAttribute(*node.proto, "batch_dims", 0) : 0;
             const auto& indices = m_shapes.of(at.value).dims;
             const bool known = at.firstColumn >= 0;
             const std::int64_t first = known ? at.firstColumn : 0;

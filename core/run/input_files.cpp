@@ -23,7 +23,8 @@ std::string namesOf(const Model& model) {
 
 bool isInput(const Model& model, const std::string& name) {
     const auto& inputs = model.graph().main().inputs;
-    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId id) { return model.graph().value(id).name == name; });
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](ValueId id) { return model.graph().value(id).name == name; });
 }
 
 /// A TensorProto file in memory.
@@ -41,7 +42,8 @@ Result<Buffer> readTensor(const std::filesystem::path& path, std::string& name) 
         return Error{bytes.error().message, path.string()};
     auto buffer = Buffer::host(tensor.data_type(), {tensor.dims().begin(), tensor.dims().end()});
     if (!buffer || buffer->bytes() != bytes->size())
-        return Error{buffer ? "its data does not fit its shape" : buffer.error().message, path.string()};
+        return Error{buffer ? "its data does not fit its shape" : buffer.error().message,
+                     path.string()};
     if (!bytes->empty())
         std::memcpy(buffer->data(), bytes->data(), bytes->size());
     return buffer;
@@ -65,7 +67,9 @@ Result<InputFiles> InputFiles::open(const std::filesystem::path& path, const Mod
         return npz.error();
     for (const NpzFile::Array& array : npz->arrays()) {
         if (!isInput(model, array.name))
-            return Error{"array `" + array.name + "` is no input of the model; its inputs: " + namesOf(model), path.string()};
+            return Error{"array `" + array.name +
+                             "` is no input of the model; its inputs: " + namesOf(model),
+                         path.string()};
         files.m_entries.push_back({array.name, array.header.typeText(), array.header.dims});
     }
     files.m_npz = std::make_shared<NpzFile>(std::move(*npz));
@@ -84,7 +88,9 @@ Result<void> InputFiles::openTensors(const std::filesystem::path& folder, const 
             return {};
         }
         if (k >= inputs.size())
-            return Error{"the model has only " + std::to_string(inputs.size()) + " inputs: " + namesOf(model), path.string()};
+            return Error{"the model has only " + std::to_string(inputs.size()) +
+                             " inputs: " + namesOf(model),
+                         path.string()};
         std::string name;
         auto tensor = readTensor(path, name);
         if (!tensor)
@@ -93,7 +99,9 @@ Result<void> InputFiles::openTensors(const std::filesystem::path& folder, const 
         if (name.empty())
             name = expected;
         if (!isInput(model, name))
-            return Error{"the tensor is named `" + name + "`, expected `" + expected + "`; inputs: " + namesOf(model), path.string()};
+            return Error{"the tensor is named `" + name + "`, expected `" + expected +
+                             "`; inputs: " + namesOf(model),
+                         path.string()};
         if (!seen.insert(name).second)
             return Error{"a second tensor for input `" + name + "`", path.string()};
         m_entries.push_back({name, elementTypeName(tensor->elementType()), tensor->dims()});
@@ -101,32 +109,42 @@ Result<void> InputFiles::openTensors(const std::filesystem::path& folder, const 
     }
 }
 
+bool InputFiles::has(std::string_view name) const {
+    return std::any_of(m_entries.begin(), m_entries.end(),
+                       [&](const Entry& entry) { return entry.name == name; });
+}
+
 Result<std::map<std::string, std::int64_t>> InputFiles::bindings(const Model& model) const {
     std::map<std::string, std::int64_t> sizes;
     for (const auto& input : model.proto().graph().input()) {
-        const auto entry = std::find_if(m_entries.begin(), m_entries.end(), [&](const Entry& e) { return e.name == input.name(); });
+        const auto entry = std::find_if(m_entries.begin(), m_entries.end(),
+                                        [&](const Entry& e) { return e.name == input.name(); });
         if (entry == m_entries.end() || !input.type().tensor_type().has_shape())
             continue;
         const auto& shape = input.type().tensor_type().shape();
         const std::string place = m_path.string() + ", input `" + input.name() + "`";
         if (static_cast<std::size_t>(shape.dim_size()) != entry->dims.size())
-            return Error{"found shape " + dimsText(entry->dims) + ", expected " + std::to_string(shape.dim_size()) + " dimensions",
+            return Error{"found shape " + dimsText(entry->dims) + ", expected " +
+                             std::to_string(shape.dim_size()) + " dimensions",
                          place};
         for (int d = 0; d < shape.dim_size(); ++d) {
             const auto& dim = shape.dim(d);
             const std::int64_t found = entry->dims[static_cast<std::size_t>(d)];
             if (dim.has_dim_value()) {
                 if (dim.dim_value() != found)
-                    return Error{"dimension " + std::to_string(d) + " has " + std::to_string(found) + " elements, the model wants " +
+                    return Error{"dimension " + std::to_string(d) + " has " +
+                                     std::to_string(found) + " elements, the model wants " +
                                      std::to_string(dim.dim_value()),
                                  place};
                 continue;
             }
-            const std::string symbol = dim.dim_param().empty() ? input.name() + "#" + std::to_string(d) : dim.dim_param();
+            const std::string symbol =
+                dim.dim_param().empty() ? input.name() + "#" + std::to_string(d) : dim.dim_param();
             const auto [it, added] = sizes.emplace(symbol, found);
             if (!added && it->second != found)
-                return Error{"dimension " + std::to_string(d) + " (`" + symbol + "`) has " + std::to_string(found) +
-                                 " elements, another input has " + std::to_string(it->second),
+                return Error{"dimension " + std::to_string(d) + " (`" + symbol + "`) has " +
+                                 std::to_string(found) + " elements, another input has " +
+                                 std::to_string(it->second),
                              place};
         }
     }
@@ -158,9 +176,12 @@ Result<InputSet> InputFiles::load(const Model& model, const ShapeTable& shapes) 
             inputs.emplace(value.name, std::move(*buffer));
             continue;
         }
-        const std::int32_t type = m_npz ? m_npz->arrays()[k].header.elementType(info.elementType) : m_tensors[k].elementType();
+        const std::int32_t type = m_npz ? m_npz->arrays()[k].header.elementType(info.elementType)
+                                        : m_tensors[k].elementType();
         if (type != info.elementType || m_entries[k].dims != info.dims)
-            return Error{"found " + m_entries[k].typeText + " " + dimsText(m_entries[k].dims) + ", expected " + expected, place};
+            return Error{"found " + m_entries[k].typeText + " " + dimsText(m_entries[k].dims) +
+                             ", expected " + expected,
+                         place};
         auto buffer = read(k, type);
         if (!buffer)
             return buffer.error();

@@ -13,22 +13,28 @@
 
 namespace shardwright {
 
-/// Values for all graph inputs: the same for a seed, an input's name and its shape, on every machine. Inputs with a default
-/// (an initializer of the same name) get that.
+/// Values for all graph inputs: the same for a seed, an input's name and its shape, on every
+/// machine. Inputs with a default (an initializer of the same name) get that.
 ///
-/// Element i of input `name` comes from the number r = splitmix64(seed ^ fnv1a(name) ^ splitmix64(i)):
-///  - floating point: (sum of the four 16-bit parts of r / 65536 - 2) * sqrt(3), nearly N(0, 1), at most 3.46;
-///  - bool, and integers that reach a Cast to bool: r's highest bit, but 1 for the first element of each row (so that no row
+/// Element i of input `name` comes from the number r = splitmix64(seed ^ fnv1a(name) ^
+/// splitmix64(i)):
+///  - floating point: (sum of the four 16-bit parts of r / 65536 - 2) * sqrt(3), nearly N(0, 1), at
+///  most 3.46;
+///  - bool, and integers that reach a Cast to bool: r's highest bit, but 1 for the first element of
+///  each row (so that no row
 ///    is masked altogether, a causal one neither);
 ///  - integers that index an axis of n elements: r mod n; other integers: 1 + r mod 3.
-/// Errors: an input's shape is not known, a type without random values (strings, complex numbers, 8-bit floats).
+/// Errors: an input's shape is not known, a type without random values (strings, complex numbers,
+/// 8-bit floats).
 Result<InputSet> randomInputs(const Model& model, const ShapeTable& shapes, std::uint64_t seed);
 
-/// Values of graph inputs in files: an .npz with arrays named like the inputs, or a folder of input_K.pb (TensorProto, K the
-/// position among the graph inputs), as ONNX's own test data have it.
+/// Values of graph inputs in files: an .npz with arrays named like the inputs, or a folder of
+/// input_K.pb (TensorProto, K the position among the graph inputs), as ONNX's own test data have
+/// it.
 class InputFiles {
 public:
-    /// Reads names, types and shapes. Errors: neither of both, unreadable, a name that is no input, with the names there are.
+    /// Reads names, types and shapes. Errors: neither of both, unreadable, a name that is no input,
+    /// with the names there are.
     static Result<InputFiles> open(const std::filesystem::path& path, const Model& model);
 
     struct Entry {
@@ -37,11 +43,13 @@ public:
         std::vector<std::int64_t> dims;
     };
     const std::vector<Entry>& entries() const { return m_entries; }
+    bool has(std::string_view name) const;
 
-    /// Sizes of symbolic dimensions (anonymous ones as `input#dim`) that the shapes imply. Errors: another rank, another size
-    /// than the model fixes, two sizes for one symbol.
+    /// Sizes of symbolic dimensions (anonymous ones as `input#dim`) that the shapes imply. Errors:
+    /// another rank, another size than the model fixes, two sizes for one symbol.
     Result<std::map<std::string, std::int64_t>> bindings(const Model& model) const;
-    /// Errors: an input without default is missing, a wrong type or shape, with what was found and expected.
+    /// Errors: an input without default is missing, a wrong type or shape, with what was found and
+    /// expected.
     Result<InputSet> load(const Model& model, const ShapeTable& shapes) const;
 
 private:

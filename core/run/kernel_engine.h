@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "rules/rule.h"
 #include "run/buffer.h"
 #include "run/pack.h"
-#include "rules/rule.h"
 
 #include <memory>
 #include <span>
@@ -16,7 +16,7 @@ namespace shardwright {
 /// A model to make a session of.
 struct SegmentSource {
     std::string_view modelBytes;
-    std::vector<std::string> inputs;   ///< In the order of KernelSession::run.
+    std::vector<std::string> inputs;  ///< In the order of KernelSession::run.
     std::vector<std::string> outputs;
     std::size_t nodeCount = 0;
     std::string place;  ///< What errors name: "device 2, segment 3 (MatMul#12 ... Add#14)".
@@ -26,13 +26,14 @@ struct SegmentSource {
 class KernelSession {
 public:
     virtual ~KernelSession() = default;
-    /// Empty output buffers are allocated by the engine; others are written, and must have the right type and shape.
+    /// Empty output buffers are allocated by the engine; others are written, and must have the
+    /// right type and shape.
     virtual Result<void> run(std::span<const Buffer> inputs, std::span<Buffer> outputs) = 0;
 };
 
-/// Kernels and memory of one device. CUDA is a second implementation: everything that touches tensor memory goes through
-/// here or through the communicator. Work is queued on stream(); for host memory it is done on return.
-/// Used by one thread, apart from terminate().
+/// Kernels and memory of one device. CUDA is a second implementation: everything that touches
+/// tensor memory goes through here or through the communicator. Work is queued on stream(); for
+/// host memory it is done on return. Used by one thread, apart from terminate().
 class KernelEngine {
 public:
     virtual ~KernelEngine() = default;
@@ -44,8 +45,10 @@ public:
 
     virtual void copyRegion(const RegionCopy& copy, ConstBufferView source, std::byte* target) = 0;
     virtual void fillIdentity(ReduceKind kind, BufferView target) = 0;
-    /// Joins the region's elements into `accumulator`, whose type is accumulatorType(source.elementType).
-    virtual void accumulateRegion(ReduceKind kind, const RegionCopy& copy, ConstBufferView source, BufferView accumulator) = 0;
+    /// Joins the region's elements into `accumulator`, whose type is
+    /// accumulatorType(source.elementType).
+    virtual void accumulateRegion(ReduceKind kind, const RegionCopy& copy, ConstBufferView source,
+                                  BufferView accumulator) = 0;
     /// Rounds accumulators to the type of `target`.
     virtual void roundAccumulator(ConstBufferView accumulator, BufferView target) = 0;
     virtual Result<void> fromHost(const std::byte* source, BufferView target) = 0;

@@ -21,8 +21,10 @@ struct TypeName {
 
 using T = onnx::TensorProto;
 constexpr TypeName kTypes[] = {
-    {T::FLOAT, "f4"}, {T::DOUBLE, "f8"}, {T::FLOAT16, "f2"}, {T::BOOL, "b1"},   {T::INT8, "i1"},   {T::INT16, "i2"},     {T::INT32, "i4"},
-    {T::INT64, "i8"}, {T::UINT8, "u1"},  {T::UINT16, "u2"},  {T::UINT32, "u4"}, {T::UINT64, "u8"}, {T::COMPLEX64, "c8"}, {T::COMPLEX128, "c16"},
+    {T::FLOAT, "f4"},     {T::DOUBLE, "f8"},      {T::FLOAT16, "f2"}, {T::BOOL, "b1"},
+    {T::INT8, "i1"},      {T::INT16, "i2"},       {T::INT32, "i4"},   {T::INT64, "i8"},
+    {T::UINT8, "u1"},     {T::UINT16, "u2"},      {T::UINT32, "u4"},  {T::UINT64, "u8"},
+    {T::COMPLEX64, "c8"}, {T::COMPLEX128, "c16"},
 };
 
 /// Reads the dictionary of a header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
@@ -40,9 +42,11 @@ public:
             if (key == "descr") {
                 ok = ok && quoted(descr) && describe(descr, header);
                 if (!ok)
-                    return Error{"elements of dtype " + (descr.empty() ? std::string("with fields") : "'" + descr + "'") +
-                                     " are not tensors of ONNX",
-                                 {}};
+                    return Error{
+                        "elements of dtype " +
+                            (descr.empty() ? std::string("with fields") : "'" + descr + "'") +
+                            " are not tensors of ONNX",
+                        {}};
             } else if (key == "fortran_order") {
                 ok = ok && boolean(header.fortranOrder);
             } else if (key == "shape") {
@@ -97,7 +101,8 @@ private:
         while (!take(')')) {
             skipSpace();
             std::int64_t dim = -1;
-            const auto [end, error] = std::from_chars(m_text.data(), m_text.data() + m_text.size(), dim);
+            const auto [end, error] =
+                std::from_chars(m_text.data(), m_text.data() + m_text.size(), dim);
             if (error != std::errc() || dim < 0 || dims.size() == 64)
                 return false;
             m_text.remove_prefix(static_cast<std::size_t>(end - m_text.data()));
@@ -112,10 +117,13 @@ private:
             return false;
         header.bigEndian = descr[0] == '>';
         header.kind = descr[1];
-        const auto [end, error] = std::from_chars(descr.data() + 2, descr.data() + descr.size(), header.itemBytes);
+        const auto [end, error] =
+            std::from_chars(descr.data() + 2, descr.data() + descr.size(), header.itemBytes);
         if (error != std::errc() || end != descr.data() + descr.size())
             return false;
-        const bool known = std::any_of(std::begin(kTypes), std::end(kTypes), [&](const TypeName& t) { return descr.substr(1) == t.descr; });
+        const bool known =
+            std::any_of(std::begin(kTypes), std::end(kTypes),
+                        [&](const TypeName& t) { return descr.substr(1) == t.descr; });
         return known || (header.kind == 'V' && (header.itemBytes == 1 || header.itemBytes == 2));
     }
 
@@ -153,12 +161,17 @@ std::int32_t NpyHeader::elementType(std::int32_t wanted) const {
         if (descr == type.descr)
             return type.type;
     const bool raw = kind == 'V' && elementBits(wanted) == itemBytes * 8;
-    const bool narrow = std::none_of(std::begin(kTypes), std::end(kTypes), [&](const TypeName& t) { return t.type == wanted; });
+    const bool narrow = std::none_of(std::begin(kTypes), std::end(kTypes),
+                                     [&](const TypeName& t) { return t.type == wanted; });
     return raw && narrow ? wanted : 0;
 }
 
 std::string NpyHeader::typeText() const {
-    const char* name = kind == 'f' ? "float" : kind == 'i' ? "int" : kind == 'u' ? "uint" : kind == 'c' ? "complex" : nullptr;
+    const char* name = kind == 'f'   ? "float"
+                       : kind == 'i' ? "int"
+                       : kind == 'u' ? "uint"
+                       : kind == 'c' ? "complex"
+                                     : nullptr;
     if (kind == 'b')
         return "bool";
     return name ? name + std::to_string(itemBytes * 8) : descrOf(*this);
@@ -200,19 +213,24 @@ Result<NpyHeader> parseNpyHeader(std::string_view start) {
     return header;
 }
 
-Result<Buffer> npyElements(const NpyHeader& header, std::string_view data, std::int32_t elementType) {
+Result<Buffer> npyElements(const NpyHeader& header, std::string_view data,
+                           std::int32_t elementType) {
     auto buffer = Buffer::host(elementType, header.dims);
     if (!buffer)
         return buffer;
-    if (static_cast<std::size_t>(header.dataBytes()) != data.size() || buffer->bytes() != data.size())
-        return Error{"an array of shape " + dimsText(header.dims) + " has " + std::to_string(data.size()) + " bytes", {}};
+    if (static_cast<std::size_t>(header.dataBytes()) != data.size() ||
+        buffer->bytes() != data.size())
+        return Error{"an array of shape " + dimsText(header.dims) + " has " +
+                         std::to_string(data.size()) + " bytes",
+                     {}};
     auto* out = reinterpret_cast<char*>(buffer->data());
     if (header.fortranOrder && header.dims.size() > 1)
         transpose(header, data.data(), out);
     else if (!data.empty())
         std::memcpy(out, data.data(), data.size());
     const bool swap = header.bigEndian != (std::endian::native == std::endian::big);
-    const auto part = static_cast<std::size_t>(header.kind == 'c' ? header.itemBytes / 2 : header.itemBytes);
+    const auto part =
+        static_cast<std::size_t>(header.kind == 'c' ? header.itemBytes / 2 : header.itemBytes);
     if (swap && header.kind != 'V')
         for (std::size_t i = 0; i + part <= data.size(); i += part)
             std::reverse(out + i, out + i + part);
@@ -220,15 +238,19 @@ Result<Buffer> npyElements(const NpyHeader& header, std::string_view data, std::
 }
 
 Result<std::string> npyFile(const Buffer& tensor) {
-    const auto known = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                    [&](const TypeName& t) { return t.type == tensor.elementType(); });
+    const auto known = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeName& t) {
+        return t.type == tensor.elementType();
+    });
     const bool converted = known == std::end(kTypes);
     std::string shape;
     for (const std::int64_t dim : tensor.dims())
         shape += std::to_string(dim) + ", ";
     const std::string descr = converted ? "f4" : known->descr;
-    const char order = descr == "b1" || descr == "i1" || descr == "u1" ? '|' : std::endian::native == std::endian::big ? '>' : '<';
-    std::string dict = "{'descr': '" + (order + descr) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+    const char order = descr == "b1" || descr == "i1" || descr == "u1" ? '|'
+                       : std::endian::native == std::endian::big       ? '>'
+                                                                       : '<';
+    std::string dict =
+        "{'descr': '" + (order + descr) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
     dict.append(63 - (10 + dict.size()) % 64, ' ');
     dict += '\n';
     std::string file("\x93NUMPY\x01\x00", 8);
@@ -241,7 +263,9 @@ Result<std::string> npyFile(const Buffer& tensor) {
     }
     std::vector<double> values(static_cast<std::size_t>(tensor.count()));
     if (!toDoubles(tensor.elementType(), tensor.data(), 0, tensor.count(), values.data()))
-        return Error{"a tensor of type " + elementTypeName(tensor.elementType()) + " cannot be saved as .npy", {}};
+        return Error{"a tensor of type " + elementTypeName(tensor.elementType()) +
+                         " cannot be saved as .npy",
+                     {}};
     for (const double value : values) {
         const auto narrow = static_cast<float>(value);
         file.append(reinterpret_cast<const char*>(&narrow), sizeof narrow);

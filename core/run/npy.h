@@ -20,7 +20,8 @@ struct NpyHeader {
     std::vector<std::int64_t> dims;
     std::size_t headerBytes = 0;  ///< The data begins here.
 
-    /// The ONNX type that this is; of raw bytes (`V2`, as ml_dtypes' bfloat16 is saved) the one wanted, if it fits. 0: none.
+    /// The ONNX type that this is; of raw bytes (`V2`, as ml_dtypes' bfloat16 is saved) the one
+    /// wanted, if it fits. 0: none.
     std::int32_t elementType(std::int32_t wanted) const;
     std::string typeText() const;  ///< "float32", "V2"
     /// Bytes of the data; -1: more than 2^62.
@@ -32,10 +33,13 @@ inline constexpr std::size_t kMaxNpyHeader = 64 * 1024;
 
 /// Errors: not a .npy file, truncated, a dtype that no ONNX tensor has (objects, text, records).
 Result<NpyHeader> parseNpyHeader(std::string_view start);
-/// The elements in row-major order and this machine's byte order. `data` has header.dataBytes() bytes.
-Result<Buffer> npyElements(const NpyHeader& header, std::string_view data, std::int32_t elementType);
+/// The elements in row-major order and this machine's byte order. `data` has header.dataBytes()
+/// bytes.
+Result<Buffer> npyElements(const NpyHeader& header, std::string_view data,
+                           std::int32_t elementType);
 
-/// A .npy file of a tensor. Types that numpy lacks (bfloat16, 8-bit floats, 4-bit integers) become float32.
+/// A .npy file of a tensor. Types that numpy lacks (bfloat16, 8-bit floats, 4-bit integers) become
+/// float32.
 Result<std::string> npyFile(const Buffer& tensor);
 
 }  // namespace shardwright

@@ -12,8 +12,8 @@ namespace shardwright {
 
 namespace {
 
-constexpr std::uint32_t kLocalHeader = 0x04034b50, kCentralHeader = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50,
-                        kLocator64 = 0x07064b50;
+constexpr std::uint32_t kLocalHeader = 0x04034b50, kCentralHeader = 0x02014b50, kEnd = 0x06054b50,
+                        kEnd64 = 0x06064b50, kLocator64 = 0x07064b50;
 constexpr std::uint64_t kMaxDirectory = 64u << 20;
 
 std::uint64_t number(std::string_view bytes, std::size_t offset, std::size_t size) {
@@ -47,7 +47,8 @@ public:
         m_size = std::filesystem::file_size(m_npz.m_path, error);
         if (!findDirectory())
             return fail("not an .npz file (a zip of arrays), or cut off");
-        if (m_directoryBytes > kMaxDirectory || m_directoryOffset > m_size || m_directoryBytes > m_size - m_directoryOffset)
+        if (m_directoryBytes > kMaxDirectory || m_directoryOffset > m_size ||
+            m_directoryBytes > m_size - m_directoryOffset)
             return fail("its directory lies outside of the file");
         const auto directory = readAt(m_file, m_directoryOffset, m_directoryBytes);
         if (!directory)
@@ -68,7 +69,8 @@ private:
                 continue;
             m_directoryBytes = number(*data, at + 12, 4);
             m_directoryOffset = number(*data, at + 16, 4);
-            if (m_directoryOffset != 0xffffffff && m_directoryBytes != 0xffffffff && number(*data, at + 10, 2) != 0xffff)
+            if (m_directoryOffset != 0xffffffff && m_directoryBytes != 0xffffffff &&
+                number(*data, at + 10, 2) != 0xffff)
                 return true;
             if (at < 20 || number(*data, at - 20, 4) != kLocator64)
                 return true;
@@ -87,7 +89,8 @@ private:
         while (directory.size() >= 46) {
             if (number(directory, 0, 4) != kCentralHeader)
                 return fail("its directory is damaged");
-            const std::size_t name = number(directory, 28, 2), extra = number(directory, 30, 2), comment = number(directory, 32, 2);
+            const std::size_t name = number(directory, 28, 2), extra = number(directory, 30, 2),
+                              comment = number(directory, 32, 2);
             if (directory.size() < 46 + name + extra + comment)
                 return fail("its directory is cut off");
             std::string fileName(directory.substr(46, name));
@@ -95,7 +98,8 @@ private:
                 fileName.resize(fileName.size() - 4);
                 if (!names.insert(fileName).second)
                     return fail("array `" + fileName + "` occurs twice");
-                if (auto added = addEntry(directory, fileName, directory.substr(46 + name, extra)); !added)
+                if (auto added = addEntry(directory, fileName, directory.substr(46 + name, extra));
+                    !added)
                     return added;
             }
             directory.remove_prefix(46 + name + extra + comment);
@@ -103,15 +107,18 @@ private:
         return {};
     }
 
-    Result<void> addEntry(std::string_view header, const std::string& name, std::string_view extra) {
+    Result<void> addEntry(std::string_view header, const std::string& name,
+                          std::string_view extra) {
         NpzFile::Entry entry;
         const std::uint64_t flags = number(header, 8, 2), method = number(header, 10, 2);
         entry.crc = static_cast<std::uint32_t>(number(header, 16, 4));
         entry.packedBytes = number(header, 20, 4);
         entry.bytes = number(header, 24, 4);
         std::uint64_t offset = number(header, 42, 4);
-        // Sizes that need 64 bits are in an extra field, in this order and only those that are all ones here.
-        for (; extra.size() >= 4 && extra.size() >= 4 + number(extra, 2, 2); extra.remove_prefix(4 + number(extra, 2, 2))) {
+        // Sizes that need 64 bits are in an extra field, in this order and only those that are all
+        // ones here.
+        for (; extra.size() >= 4 && extra.size() >= 4 + number(extra, 2, 2);
+             extra.remove_prefix(4 + number(extra, 2, 2))) {
             if (number(extra, 0, 2) != 1)
                 continue;
             std::size_t at = 4;
@@ -122,7 +129,8 @@ private:
                 }
         }
         if ((flags & 1) || (method != 0 && method != 8))
-            return fail("array `" + name + "` is encrypted or packed by a method other than deflate");
+            return fail("array `" + name +
+                        "` is encrypted or packed by a method other than deflate");
         entry.deflated = method == 8;
         const auto local = offset < m_size ? readAt(m_file, offset, 30) : std::nullopt;
         if (!local || number(*local, 0, 4) != kLocalHeader)
@@ -131,13 +139,15 @@ private:
         if (entry.dataOffset > m_size || entry.packedBytes > m_size - entry.dataOffset ||
             (!entry.deflated && entry.packedBytes != entry.bytes))
             return fail("array `" + name + "` is cut off");
-        auto start = m_npz.content(entry, std::min<std::uint64_t>(entry.bytes, kMaxNpyHeader + 16), false);
+        auto start =
+            m_npz.content(entry, std::min<std::uint64_t>(entry.bytes, kMaxNpyHeader + 16), false);
         auto parsed = start ? parseNpyHeader(*start) : Result<NpyHeader>(start.error());
         if (!parsed)
             return fail("array `" + name + "`: " + parsed.error().message);
         if (entry.bytes - parsed->headerBytes != static_cast<std::uint64_t>(parsed->dataBytes()))
-            return fail("array `" + name + "` of shape " + dimsText(parsed->dims) + " should have " +
-                        std::to_string(parsed->dataBytes()) + " bytes, but has " + std::to_string(entry.bytes - parsed->headerBytes));
+            return fail("array `" + name + "` of shape " + dimsText(parsed->dims) +
+                        " should have " + std::to_string(parsed->dataBytes()) + " bytes, but has " +
+                        std::to_string(entry.bytes - parsed->headerBytes));
         m_npz.m_arrays.push_back({name, std::move(*parsed)});
         m_npz.m_entries.push_back(entry);
         return {};
@@ -182,11 +192,13 @@ Result<std::string> NpzFile::content(const Entry& entry, std::uint64_t limit, bo
         stream.avail_in = static_cast<uInt>(chunk->size());
         while (status == Z_OK && stream.avail_in > 0 && out.size() < limit) {
             const std::size_t before = out.size();
-            out.resize(before + static_cast<std::size_t>(std::min<std::uint64_t>(limit - before, 1 << 20)));
+            const auto room =
+                static_cast<std::size_t>(std::min<std::uint64_t>(limit - before, 1 << 20));
+            out.resize(before + room);
             stream.next_out = reinterpret_cast<Bytef*>(out.data() + before);
-            stream.avail_out = static_cast<uInt>(out.size() - before);
+            stream.avail_out = static_cast<uInt>(room);
             status = inflate(&stream, Z_NO_FLUSH);
-            out.resize(out.size() - stream.avail_out);
+            out.resize(before + room - std::min<std::size_t>(room, stream.avail_out));
         }
     }
     inflateEnd(&stream);
@@ -208,7 +220,8 @@ Result<Buffer> NpzFile::read(std::size_t array, std::int32_t elementType) const 
     if (crc != entry.crc)
         return Error{"its data is damaged (checksum)", place};
     const NpyHeader& header = m_arrays[array].header;
-    auto buffer = npyElements(header, std::string_view(*data).substr(header.headerBytes), elementType);
+    auto buffer =
+        npyElements(header, std::string_view(*data).substr(header.headerBytes), elementType);
     return buffer ? buffer : Result<Buffer>(Error{buffer.error().message, place});
 }
 

@@ -9,15 +9,16 @@
 
 namespace shardwright {
 
-/// An .npz file (a zip of .npy files, stored or deflated). Opening reads names and array headers only; memory for elements
-/// is taken when one array is read, and never more than its header says.
+/// An .npz file (a zip of .npy files, stored or deflated). Opening reads names and array headers
+/// only; memory for elements is taken when one array is read, and never more than its header says.
 class NpzFile {
 public:
     struct Array {
         std::string name;  ///< Without ".npy".
         NpyHeader header;
     };
-    /// Errors: cannot be read, not a zip, truncated, an unknown or encrypted method, a name that occurs twice.
+    /// Errors: cannot be read, not a zip, truncated, an unknown or encrypted method, a name that
+    /// occurs twice.
     static Result<NpzFile> open(const std::filesystem::path& path);
 
     const std::vector<Array>& arrays() const { return m_arrays; }

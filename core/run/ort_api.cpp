@@ -22,7 +22,7 @@ struct OrtApiBase {
 OrtFunctions functionsOf(const void* table) {
     OrtFunctions functions;
     const auto* places = static_cast<void* const*>(table);
-#define SHARDWRIGHT_ORT_TAKE(name, place, result, parameters) \
+#define SHARDWRIGHT_ORT_TAKE(name, place, result, parameters)                                      \
     functions.name = reinterpret_cast<decltype(functions.name)>(places[place]);
     SHARDWRIGHT_ORT_FUNCTIONS(SHARDWRIGHT_ORT_TAKE)
 #undef SHARDWRIGHT_ORT_TAKE
@@ -89,7 +89,9 @@ Result<void> OrtRuntime::check(OrtStatus* status, const std::string& place) cons
 }
 
 Result<std::shared_ptr<const OrtRuntime>> OrtRuntime::load(const std::filesystem::path& library) {
-    const auto refuse = [&](const std::string& why) { return Error{"not a usable ONNX Runtime: " + why, library.string()}; };
+    const auto refuse = [&](const std::string& why) {
+        return Error{"not a usable ONNX Runtime: " + why, library.string()};
+    };
     // Never unloaded: its threads and statics do not survive that.
     void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!handle)
@@ -109,14 +111,19 @@ Result<std::shared_ptr<const OrtRuntime>> OrtRuntime::load(const std::filesystem
     const OrtFunctions& api = runtime->m_api;
     constexpr int anyCode = 3;
     OrtStatus* status = api.CreateStatus(anyCode, "to and fro");
-    if (!status || api.GetErrorCode(status) != anyCode || api.GetErrorMessage(status) != std::string("to and fro"))
+    if (!status || api.GetErrorCode(status) != anyCode ||
+        api.GetErrorMessage(status) != std::string("to and fro"))
         return refuse("version " + version + " answers with another status than it was given");
     api.ReleaseStatus(status);
     // Errors come back as statuses; only fatal ones need to be on standard error, too.
     constexpr int fatal = 4, arena = 1, defaultMemory = 0;
-    if (auto made = runtime->check(api.CreateEnv(fatal, "shardwright", &runtime->m_environment), {}); !made)
+    if (auto made =
+            runtime->check(api.CreateEnv(fatal, "shardwright", &runtime->m_environment), {});
+        !made)
         return refuse(made.error().message);
-    if (auto made = runtime->check(api.CreateCpuMemoryInfo(arena, defaultMemory, &runtime->m_hostMemory), {}); !made)
+    if (auto made = runtime->check(
+            api.CreateCpuMemoryInfo(arena, defaultMemory, &runtime->m_hostMemory), {});
+        !made)
         return refuse(made.error().message);
     if (auto works = computes(runtime); !works)
         return refuse("version " + version + ": " + works.error().text());
@@ -137,7 +144,8 @@ Result<std::filesystem::path> OrtRuntime::find() {
     std::error_code error;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
     if (!error)
-        candidates.push_back(program.parent_path().parent_path() / "lib/shardwright/libonnxruntime.so");
+        candidates.push_back(program.parent_path().parent_path() /
+                             "lib/shardwright/libonnxruntime.so");
 #ifdef SHARDWRIGHT_ONNXRUNTIME_DEFAULT
     candidates.emplace_back(SHARDWRIGHT_ONNXRUNTIME_DEFAULT);
 #endif
@@ -148,7 +156,8 @@ Result<std::filesystem::path> OrtRuntime::find() {
         looked += (looked.empty() ? "" : ", ") + candidate.string();
     }
     return Error{"ONNX Runtime is not there (looked for " + looked +
-                     "); packaging/setup.sh fetches it, or set SHARDWRIGHT_ONNXRUNTIME to a libonnxruntime.so",
+                     "); packaging/setup.sh fetches it, or set SHARDWRIGHT_ONNXRUNTIME to a "
+                     "libonnxruntime.so",
                  {}};
 }
 

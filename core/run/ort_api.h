@@ -9,8 +9,9 @@
 #include <memory>
 #include <string>
 
-// ONNX Runtime's C interface (include/onnxruntime/core/session/onnxruntime_c_api.h), without its header: the wheels do not
-// have it. OrtApi is a table of function pointers that only ever grows at its end, so a function is known by its place.
+// ONNX Runtime's C interface (include/onnxruntime/core/session/onnxruntime_c_api.h), without its
+// header: the wheels do not have it. OrtApi is a table of function pointers that only ever grows at
+// its end, so a function is known by its place.
 struct OrtStatus;
 struct OrtEnv;
 struct OrtSession;
@@ -26,6 +27,7 @@ namespace shardwright {
 /// Version of the table that is asked for; every library since 1.18 has it.
 inline constexpr std::uint32_t kOrtApiVersion = 18;
 
+// clang-format off
 // name, place in OrtApi, result, parameters
 #define SHARDWRIGHT_ORT_FUNCTIONS(X)                                                                                    \
     X(CreateStatus, 0, OrtStatus*, (int code, const char* message))                                                     \
@@ -43,15 +45,11 @@ inline constexpr std::uint32_t kOrtApiVersion = 18;
     X(SetSessionGraphOptimizationLevel, 23, OrtStatus*, (OrtSessionOptions* options, int level))                        \
     X(SetIntraOpNumThreads, 24, OrtStatus*, (OrtSessionOptions* options, int threads))                                  \
     X(SetInterOpNumThreads, 25, OrtStatus*, (OrtSessionOptions* options, int threads))                                  \
-    X(SessionGetInputCount, 30, OrtStatus*, (const OrtSession* session, std::size_t* out))                              \
-    X(SessionGetOutputCount, 31, OrtStatus*, (const OrtSession* session, std::size_t* out))                             \
     X(CreateRunOptions, 39, OrtStatus*, (OrtRunOptions** out))                                                          \
     X(RunOptionsSetTerminate, 46, OrtStatus*, (OrtRunOptions* options))                                                 \
-    X(RunOptionsUnsetTerminate, 47, OrtStatus*, (OrtRunOptions* options))                                               \
     X(CreateTensorWithDataAsOrtValue, 49, OrtStatus*,                                                                   \
       (const OrtMemoryInfo* memory, void* data, std::size_t bytes, const std::int64_t* dims, std::size_t rank,          \
        int elementType, OrtValue** out))                                                                                \
-    X(IsTensor, 50, OrtStatus*, (const OrtValue* value, int* out))                                                      \
     X(GetTensorMutableData, 51, OrtStatus*, (OrtValue* value, void** out))                                              \
     X(GetTensorElementType, 60, OrtStatus*, (const OrtTensorTypeAndShapeInfo* info, int* out))                          \
     X(GetDimensionsCount, 61, OrtStatus*, (const OrtTensorTypeAndShapeInfo* info, std::size_t* out))                    \
@@ -59,15 +57,16 @@ inline constexpr std::uint32_t kOrtApiVersion = 18;
       (const OrtTensorTypeAndShapeInfo* info, std::int64_t* dims, std::size_t rank))                                    \
     X(GetTensorTypeAndShape, 65, OrtStatus*, (const OrtValue* value, OrtTensorTypeAndShapeInfo** out))                  \
     X(CreateCpuMemoryInfo, 69, OrtStatus*, (int allocator, int kind, OrtMemoryInfo** out))                              \
-    X(ReleaseEnv, 92, void, (OrtEnv * env))                                                                             \
-    X(ReleaseStatus, 93, void, (OrtStatus * status))                                                                    \
-    X(ReleaseMemoryInfo, 94, void, (OrtMemoryInfo * memory))                                                            \
-    X(ReleaseSession, 95, void, (OrtSession * session))                                                                 \
-    X(ReleaseValue, 96, void, (OrtValue * value))                                                                       \
-    X(ReleaseRunOptions, 97, void, (OrtRunOptions * options))                                                           \
-    X(ReleaseTensorTypeAndShapeInfo, 99, void, (OrtTensorTypeAndShapeInfo * info))                                      \
-    X(ReleaseSessionOptions, 100, void, (OrtSessionOptions * options))                                                  \
-    X(AddSessionConfigEntry, 130, OrtStatus*, (OrtSessionOptions * options, const char* key, const char* value))
+    X(ReleaseEnv, 92, void, (OrtEnv* env))                                                                              \
+    X(ReleaseStatus, 93, void, (OrtStatus* status))                                                                     \
+    X(ReleaseMemoryInfo, 94, void, (OrtMemoryInfo* memory))                                                             \
+    X(ReleaseSession, 95, void, (OrtSession* session))                                                                  \
+    X(ReleaseValue, 96, void, (OrtValue* value))                                                                        \
+    X(ReleaseRunOptions, 97, void, (OrtRunOptions* options))                                                            \
+    X(ReleaseTensorTypeAndShapeInfo, 99, void, (OrtTensorTypeAndShapeInfo* info))                                       \
+    X(ReleaseSessionOptions, 100, void, (OrtSessionOptions* options))                                                   \
+    X(AddSessionConfigEntry, 130, OrtStatus*, (OrtSessionOptions* options, const char* key, const char* value))
+// clang-format on
 
 struct OrtFunctions {
 #define SHARDWRIGHT_ORT_MEMBER(name, place, result, parameters) result(*name) parameters = nullptr;
@@ -78,11 +77,12 @@ struct OrtFunctions {
 /// A loaded ONNX Runtime with its one environment. Shared by all sessions; thread safe.
 class OrtRuntime {
 public:
-    /// Loads the library and checks that the functions at these places are the ones meant: a status makes the way to and
-    /// fro, and a model of one node computes the right numbers. Errors: not a library, no answer for kOrtApiVersion.
+    /// Loads the library and checks that the functions at these places are the ones meant: a status
+    /// makes the way to and fro, and a model of one node computes the right numbers. Errors: not a
+    /// library, no answer for kOrtApiVersion.
     static Result<std::shared_ptr<const OrtRuntime>> load(const std::filesystem::path& library);
-    /// $SHARDWRIGHT_ONNXRUNTIME, else `../lib/shardwright/libonnxruntime.so` beside the program, else the one known when this
-    /// was built. Error: where it was looked for and how to get it.
+    /// $SHARDWRIGHT_ONNXRUNTIME, else `../lib/shardwright/libonnxruntime.so` beside the program,
+    /// else the one known when this was built. Error: where it was looked for and how to get it.
     static Result<std::filesystem::path> find();
 
     ~OrtRuntime();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/ort_engine.h"
 
+#include "model/shapes.h"
 #include "run/element_types.h"
 #include "run/reduce.h"
-#include "model/shapes.h"
 
 #include <algorithm>
 #include <cstring>
@@ -30,9 +30,10 @@ struct Value {
 
 class OrtKernelSession : public KernelSession {
 public:
-    OrtKernelSession(Runtime runtime, OrtSession* session, OrtRunOptions* options, const SegmentSource& source)
-        : m_runtime(std::move(runtime)), m_session(session), m_options(options), m_inputs(source.inputs),
-          m_outputs(source.outputs), m_place(source.place) {
+    OrtKernelSession(Runtime runtime, OrtSession* session, OrtRunOptions* options,
+                     const SegmentSource& source)
+        : m_runtime(std::move(runtime)), m_session(session), m_options(options),
+          m_inputs(source.inputs), m_outputs(source.outputs), m_place(source.place) {
         for (const std::string& name : m_inputs)
             m_inputNames.push_back(name.c_str());
         for (const std::string& name : m_outputs)
@@ -53,9 +54,10 @@ public:
         for (std::size_t i = 0; i < outputs.size(); ++i)
             if (auto bound = bind(values.emplace_back(api), outputs[i], out[i]); !bound)
                 return bound;
-        auto ran = m_runtime->check(api.Run(m_session, m_options, m_inputNames.data(), in.data(), in.size(),
-                                            m_outputNames.data(), out.size(), out.data()),
-                                    m_place);
+        auto ran =
+            m_runtime->check(api.Run(m_session, m_options, m_inputNames.data(), in.data(),
+                                     in.size(), m_outputNames.data(), out.size(), out.data()),
+                             m_place);
         for (std::size_t i = 0; ran && i < outputs.size(); ++i)
             if (!outputs[i])
                 ran = adopt(out[i], outputs[i]);
@@ -67,9 +69,9 @@ private:
         if (!buffer)
             return {};  // ONNX Runtime allocates it.
         auto made = m_runtime->check(
-            m_runtime->api().CreateTensorWithDataAsOrtValue(m_runtime->hostMemory(), const_cast<std::byte*>(buffer.data()),
-                                                            buffer.bytes(), buffer.dims().data(), buffer.dims().size(),
-                                                            buffer.elementType(), &value.value),
+            m_runtime->api().CreateTensorWithDataAsOrtValue(
+                m_runtime->hostMemory(), const_cast<std::byte*>(buffer.data()), buffer.bytes(),
+                buffer.dims().data(), buffer.dims().size(), buffer.elementType(), &value.value),
             m_place);
         out = value.value;
         return made;
@@ -82,7 +84,8 @@ private:
         void* data = nullptr;
         int elementType = 0;
         std::size_t rank = 0;
-        std::shared_ptr<OrtValue> owner(value, [runtime = m_runtime](OrtValue* v) { runtime->api().ReleaseValue(v); });
+        std::shared_ptr<OrtValue> owner(
+            value, [runtime = m_runtime](OrtValue* v) { runtime->api().ReleaseValue(v); });
         if (auto got = m_runtime->check(api.GetTensorTypeAndShape(value, &info), m_place); !got)
             return got;
         std::vector<std::int64_t> dims;
@@ -110,7 +113,8 @@ private:
 
 class OrtEngine : public KernelEngine {
 public:
-    OrtEngine(Runtime runtime, const OrtEngineOptions& options) : m_runtime(std::move(runtime)), m_settings(options) {
+    OrtEngine(Runtime runtime, const OrtEngineOptions& options)
+        : m_runtime(std::move(runtime)), m_settings(options) {
         // Without run options nothing can be terminated, and all else works.
         (void)m_runtime->check(m_runtime->api().CreateRunOptions(&m_runOptions), {});
     }
@@ -131,14 +135,16 @@ public:
         if (made)
             made = configure(options, source);
         if (made)
-            made = m_runtime->check(api.CreateSessionFromArray(m_runtime->environment(), source.modelBytes.data(),
-                                                               source.modelBytes.size(), options, &session),
-                                    source.place);
+            made = m_runtime->check(
+                api.CreateSessionFromArray(m_runtime->environment(), source.modelBytes.data(),
+                                           source.modelBytes.size(), options, &session),
+                source.place);
         if (options)
             api.ReleaseSessionOptions(options);
         if (!made)
             return made.error();
-        return std::unique_ptr<KernelSession>(new OrtKernelSession(m_runtime, session, m_runOptions, source));
+        return std::unique_ptr<KernelSession>(
+            new OrtKernelSession(m_runtime, session, m_runOptions, source));
     }
 
     void copyRegion(const RegionCopy& copy, ConstBufferView source, std::byte* target) override {
@@ -147,15 +153,18 @@ public:
     void fillIdentity(ReduceKind kind, BufferView target) override {
         shardwright::fillIdentity(kind, target.elementType, target.data, elements(target));
     }
-    void accumulateRegion(ReduceKind kind, const RegionCopy& copy, ConstBufferView source, BufferView accumulator) override {
-        const std::size_t size = bytesOf(source.elementType), wide = bytesOf(accumulator.elementType);
+    void accumulateRegion(ReduceKind kind, const RegionCopy& copy, ConstBufferView source,
+                          BufferView accumulator) override {
+        const std::size_t size = bytesOf(source.elementType),
+                          wide = bytesOf(accumulator.elementType);
         copy.forEachRun([&](std::size_t from, std::size_t to, std::size_t bytes) {
-            accumulate(kind, source.elementType, accumulator.data + to / size * wide, source.data + from,
-                       static_cast<std::int64_t>(bytes / size));
+            accumulate(kind, source.elementType, accumulator.data + to / size * wide,
+                       source.data + from, static_cast<std::int64_t>(bytes / size));
         });
     }
     void roundAccumulator(ConstBufferView accumulator, BufferView target) override {
-        shardwright::roundAccumulator(target.elementType, accumulator.data, target.data, elements(target));
+        shardwright::roundAccumulator(target.elementType, accumulator.data, target.data,
+                                      elements(target));
     }
     Result<void> fromHost(const std::byte* source, BufferView target) override {
         std::memcpy(target.data, source, target.bytes);
@@ -173,7 +182,9 @@ public:
     }
 
 private:
-    static std::size_t bytesOf(std::int32_t type) { return static_cast<std::size_t>(std::max(1, elementBits(type) / 8)); }
+    static std::size_t bytesOf(std::int32_t type) {
+        return static_cast<std::size_t>(std::max(1, elementBits(type) / 8));
+    }
     static std::int64_t elements(ConstBufferView view) {
         return static_cast<std::int64_t>(view.bytes / bytesOf(view.elementType));
     }
@@ -186,11 +197,13 @@ private:
                                   : m_settings.optimisation == GraphOptimisation::Full;
         OrtStatus* const statuses[] = {
             api.SetSessionExecutionMode(options, sequential),
-            api.SetSessionGraphOptimizationLevel(options, optimise ? allOptimisations : noOptimisation),
+            api.SetSessionGraphOptimizationLevel(options,
+                                                 optimise ? allOptimisations : noOptimisation),
             api.SetIntraOpNumThreads(options, m_settings.intraOpThreads),
             api.SetInterOpNumThreads(options, 1),
             api.SetSessionLogSeverityLevel(options, fatal),
-            // Devices wait for each other while ONNX Runtime's threads would spin on the cores that they need.
+            // Devices wait for each other while ONNX Runtime's threads would spin on the cores that
+            // they need.
             api.AddSessionConfigEntry(options, "session.intra_op.allow_spinning", "0"),
         };
         Result<void> result;
@@ -207,7 +220,8 @@ private:
 
 }  // namespace
 
-std::unique_ptr<KernelEngine> makeOrtEngine(std::shared_ptr<const OrtRuntime> runtime, const OrtEngineOptions& options) {
+std::unique_ptr<KernelEngine> makeOrtEngine(std::shared_ptr<const OrtRuntime> runtime,
+                                            const OrtEngineOptions& options) {
     return std::make_unique<OrtEngine>(std::move(runtime), options);
 }
 

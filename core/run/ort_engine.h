@@ -8,8 +8,9 @@
 
 namespace shardwright {
 
-/// How much ONNX Runtime rewrites a graph. Automatic: fully, but not at all above kManyNodes (100,000 nodes load in 7 s
-/// instead of 55 s). Quantised models differ by 0.1 between the two, so a run and its reference must use the same.
+/// How much ONNX Runtime rewrites a graph. Automatic: fully, but not at all above kManyNodes
+/// (100,000 nodes load in 7 s instead of 55 s). Quantised models differ by 0.1 between the two, so
+/// a run and its reference must use the same.
 enum class GraphOptimisation { Automatic, Full, None };
 inline constexpr std::size_t kManyNodes = 20'000;
 
@@ -19,6 +20,7 @@ struct OrtEngineOptions {
 };
 
 /// Kernels of ONNX Runtime's CPU provider, in host memory.
-std::unique_ptr<KernelEngine> makeOrtEngine(std::shared_ptr<const OrtRuntime> runtime, const OrtEngineOptions& options);
+std::unique_ptr<KernelEngine> makeOrtEngine(std::shared_ptr<const OrtRuntime> runtime,
+                                            const OrtEngineOptions& options);
 
 }  // namespace shardwright

@@ -24,7 +24,8 @@ std::int64_t positionIn(const IndexSet& set, const IndexSet::Interval& wanted) {
 }
 
 /// Empty where the region is not inside of both.
-std::vector<Stretch> stretchesOf(const IndexSet& source, const IndexSet& target, const IndexSet& region) {
+std::vector<Stretch> stretchesOf(const IndexSet& source, const IndexSet& target,
+                                 const IndexSet& region) {
     std::vector<Stretch> stretches;
     for (const auto& interval : region.intervals()) {
         const std::int64_t from = positionIn(source, interval), to = positionIn(target, interval);
@@ -49,7 +50,8 @@ struct Dimension {
     std::int64_t sourceBits = 0, targetBits = 0;  ///< From one index to the next.
 
     bool whole() const {
-        return stretches.size() == 1 && stretches[0].count == sourceCount && stretches[0].count == targetCount;
+        return stretches.size() == 1 && stretches[0].count == sourceCount &&
+               stretches[0].count == targetCount;
     }
 };
 
@@ -63,18 +65,21 @@ void RegionCopy::copyBytes(std::byte* to, const std::byte* from, std::size_t byt
     std::memcpy(to, from, bytes);
 }
 
-Result<RegionCopy> RegionCopy::make(const Box& source, const Box& target, const Box& region, int elementBits) {
+Result<RegionCopy> RegionCopy::make(const Box& source, const Box& target, const Box& region,
+                                    int elementBits) {
     RegionCopy copy;
     const std::size_t rank = region.dims.size();
     if (elementBits <= 0 || source.dims.size() != rank || target.dims.size() != rank)
-        return Error{"a region cannot be copied between tensors of different rank or without an element size", {}};
+        return Error{"a region cannot be copied between tensors of different rank or without an "
+                     "element size",
+                     {}};
     if (region.empty())
         return copy;
     std::vector<Dimension> dims(rank);
     std::int64_t sourceBits = elementBits, targetBits = elementBits, regionBits = elementBits;
     for (std::size_t d = rank; d-- > 0;) {
-        dims[d] = {stretchesOf(source.dims[d], target.dims[d], region.dims[d]), source.dims[d].count(),
-                   target.dims[d].count(), sourceBits, targetBits};
+        dims[d] = {stretchesOf(source.dims[d], target.dims[d], region.dims[d]),
+                   source.dims[d].count(), target.dims[d].count(), sourceBits, targetBits};
         if (dims[d].stretches.empty())
             return Error{"a region to copy is not inside of its source and target", {}};
         sourceBits *= dims[d].sourceCount;
@@ -97,7 +102,8 @@ Result<RegionCopy> RegionCopy::make(const Box& source, const Box& target, const 
         const Dimension& dim = dims[inner - 1];
         aligned &= (s.source * dim.sourceBits) % 8 == 0 && (s.target * dim.targetBits) % 8 == 0 &&
                    (s.count * dim.sourceBits) % 8 == 0;
-        copy.m_inner.push_back({bytesOf(s.source * dim.sourceBits), bytesOf(s.target * dim.targetBits),
+        copy.m_inner.push_back({bytesOf(s.source * dim.sourceBits),
+                                bytesOf(s.target * dim.targetBits),
                                 bytesOf(s.count * dim.sourceBits)});
     }
     for (std::size_t d = 0; d + 1 < inner; ++d) {
@@ -105,10 +111,13 @@ Result<RegionCopy> RegionCopy::make(const Box& source, const Box& target, const 
         aligned &= dims[d].sourceBits % 8 == 0 && dims[d].targetBits % 8 == 0;
         for (const Stretch& s : dims[d].stretches)
             for (std::int64_t i = 0; i < s.count; ++i)
-                offsets.push_back({bytesOf((s.source + i) * dims[d].sourceBits), bytesOf((s.target + i) * dims[d].targetBits)});
+                offsets.push_back({bytesOf((s.source + i) * dims[d].sourceBits),
+                                   bytesOf((s.target + i) * dims[d].targetBits)});
     }
     if (!aligned)
-        return Error{"elements of " + std::to_string(elementBits) + " bits would be cut inside of a byte", {}};
+        return Error{"elements of " + std::to_string(elementBits) +
+                         " bits would be cut inside of a byte",
+                     {}};
     return copy;
 }
 

@@ -10,22 +10,28 @@
 
 namespace shardwright {
 
-/// The way of the elements of one region from a dense tensor that holds the box `source` to one that holds the box
-/// `target`. A contiguous message is a dense tensor whose box is the region itself. Worked out once, used often.
+/// The way of the elements of one region from a dense tensor that holds the box `source` to one
+/// that holds the box `target`. A contiguous message is a dense tensor whose box is the region
+/// itself. Worked out once, used often.
 class RegionCopy {
 public:
     RegionCopy() = default;
-    /// Errors: the region is not inside of both boxes, or types below a byte would be cut inside of one.
-    static Result<RegionCopy> make(const Box& source, const Box& target, const Box& region, int elementBits);
+    /// Errors: the region is not inside of both boxes, or types below a byte would be cut inside of
+    /// one.
+    static Result<RegionCopy> make(const Box& source, const Box& target, const Box& region,
+                                   int elementBits);
 
     /// Bytes of the region.
     std::size_t bytes() const { return m_bytes; }
     /// Both tensors are the region: one memcpy from start to start.
     bool wholeToWhole() const { return m_whole; }
     void run(const std::byte* source, std::byte* target) const {
-        forEachRun([&](std::size_t from, std::size_t to, std::size_t bytes) { copyBytes(target + to, source + from, bytes); });
+        forEachRun([&](std::size_t from, std::size_t to, std::size_t bytes) {
+            copyBytes(target + to, source + from, bytes);
+        });
     }
-    /// Calls f(offset in source, offset in target, bytes) for each contiguous run, in the region's order.
+    /// Calls f(offset in source, offset in target, bytes) for each contiguous run, in the region's
+    /// order.
     template <class F>
     void forEachRun(F&& f) const;
 
@@ -38,7 +44,8 @@ private:
     };
     static void copyBytes(std::byte* to, const std::byte* from, std::size_t bytes);
 
-    std::vector<std::vector<Offset>> m_outer;  ///< Byte offsets of each index of the outer dimensions.
+    std::vector<std::vector<Offset>>
+        m_outer;  ///< Byte offsets of each index of the outer dimensions.
     std::vector<Run> m_inner;
     std::size_t m_bytes = 0;
     bool m_whole = false;

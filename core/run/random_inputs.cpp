@@ -28,11 +28,14 @@ std::uint64_t fnv1a(std::string_view text) {
 
 struct Numbers {
     std::uint64_t key;
-    std::uint64_t at(std::int64_t i) const { return splitmix64(key ^ splitmix64(static_cast<std::uint64_t>(i))); }
+    std::uint64_t at(std::int64_t i) const {
+        return splitmix64(key ^ splitmix64(static_cast<std::uint64_t>(i)));
+    }
 };
 
 double normal(std::uint64_t r) {
-    const double sum = static_cast<double>((r & 0xffff) + ((r >> 16) & 0xffff) + ((r >> 32) & 0xffff) + (r >> 48));
+    const double sum =
+        static_cast<double>((r & 0xffff) + ((r >> 16) & 0xffff) + ((r >> 32) & 0xffff) + (r >> 48));
     return (sum / 65536.0 - 2.0) * 1.7320508075688772;
 }
 
@@ -42,7 +45,8 @@ void store(Buffer& buffer, std::int64_t index, T value) {
 }
 
 bool fillRandom(Buffer& buffer, const IndexUse& use, const Numbers& numbers) {
-    const std::int64_t row = buffer.dims().empty() ? 1 : std::max<std::int64_t>(1, buffer.dims().back());
+    const std::int64_t row =
+        buffer.dims().empty() ? 1 : std::max<std::int64_t>(1, buffer.dims().back());
     return withElementType(buffer.elementType(), false, [&](auto zero) {
         using T = decltype(zero);
         for (std::int64_t i = 0; i < buffer.count(); ++i) {
@@ -60,8 +64,9 @@ bool fillRandom(Buffer& buffer, const IndexUse& use, const Numbers& numbers) {
                 store(buffer, i, static_cast<T>(bit));
             else if (use.bound > 0)
                 store(buffer, i,
-                      static_cast<T>(r % std::min(static_cast<std::uint64_t>(use.bound),
-                                                  static_cast<std::uint64_t>(std::numeric_limits<T>::max()))));
+                      static_cast<T>(
+                          r % std::min(static_cast<std::uint64_t>(use.bound),
+                                       static_cast<std::uint64_t>(std::numeric_limits<T>::max()))));
             else
                 store(buffer, i, static_cast<T>(1 + r % 3));
         }
@@ -79,8 +84,9 @@ Result<InputSet> randomInputs(const Model& model, const ShapeTable& shapes, std:
         const TensorInfo& info = shapes.of(id);
         const std::string place = "input `" + value.name + "`";
         if (info.kind != TensorInfo::Kind::Tensor || !info.concrete())
-            return Error{info.kind == TensorInfo::Kind::Other ? "only tensors can be made up, this is a sequence, optional or map"
-                                                              : "its shape is not known",
+            return Error{info.kind == TensorInfo::Kind::Other
+                             ? "only tensors can be made up, this is a sequence, optional or map"
+                             : "its shape is not known",
                          place};
         auto buffer = Buffer::host(info.elementType, info.dims);
         if (!buffer)
@@ -88,10 +94,15 @@ Result<InputSet> randomInputs(const Model& model, const ShapeTable& shapes, std:
         if (value.initializer) {
             auto bytes = tensorBytes(*value.initializer, model.path().parent_path());
             if (!bytes || bytes->size() != buffer->bytes())
-                return Error{bytes ? "its default has another shape than the input" : bytes.error().message, place};
+                return Error{bytes ? "its default has another shape than the input"
+                                   : bytes.error().message,
+                             place};
             std::memcpy(buffer->data(), bytes->data(), bytes->size());
-        } else if (!fillRandom(*buffer, findIndexUse(graph, shapes, id), {seed ^ fnv1a(value.name)})) {
-            return Error{"no random values of type " + elementTypeName(info.elementType) + "; give a file", place};
+        } else if (!fillRandom(*buffer, findIndexUse(graph, shapes, id),
+                               {seed ^ fnv1a(value.name)})) {
+            return Error{"no random values of type " + elementTypeName(info.elementType) +
+                             "; give a file",
+                         place};
         }
         inputs.emplace(value.name, std::move(*buffer));
     }

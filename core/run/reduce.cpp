@@ -89,18 +89,20 @@ bool withReduction(ReduceKind kind, std::int32_t elementType, F&& f) {
     return withElementType(elementType, false, [&](auto zero) {
         using T = decltype(zero);
         if constexpr (std::is_same_v<T, bool>) {
-            const bool isAnd = kind == ReduceKind::And || kind == ReduceKind::Min || kind == ReduceKind::Prod;
+            const bool isAnd =
+                kind == ReduceKind::And || kind == ReduceKind::Min || kind == ReduceKind::Prod;
             if (kind == ReduceKind::None)
                 return false;
-            isAnd ? f(KindTag<ReduceKind::And>{}, TypeTag<bool>{}) : f(KindTag<ReduceKind::Or>{}, TypeTag<bool>{});
+            isAnd ? f(KindTag<ReduceKind::And>{}, TypeTag<bool>{})
+                  : f(KindTag<ReduceKind::Or>{}, TypeTag<bool>{});
             return true;
         } else {
             switch (kind) {
-            case ReduceKind::Sum: f(KindTag<ReduceKind::Sum>{}, TypeTag<T>{}); return true;
-            case ReduceKind::Prod: f(KindTag<ReduceKind::Prod>{}, TypeTag<T>{}); return true;
-            case ReduceKind::Min: f(KindTag<ReduceKind::Min>{}, TypeTag<T>{}); return true;
-            case ReduceKind::Max: f(KindTag<ReduceKind::Max>{}, TypeTag<T>{}); return true;
-            default: break;
+                case ReduceKind::Sum: f(KindTag<ReduceKind::Sum>{}, TypeTag<T>{}); return true;
+                case ReduceKind::Prod: f(KindTag<ReduceKind::Prod>{}, TypeTag<T>{}); return true;
+                case ReduceKind::Min: f(KindTag<ReduceKind::Min>{}, TypeTag<T>{}); return true;
+                case ReduceKind::Max: f(KindTag<ReduceKind::Max>{}, TypeTag<T>{}); return true;
+                default: break;
             }
             if constexpr (std::is_integral_v<T>) {
                 if (kind == ReduceKind::And)
@@ -141,20 +143,24 @@ void loadTyped(Accumulator<T>* sum, const std::byte* data, std::int64_t count) {
         std::transform(at<std::uint8_t>(data), at<std::uint8_t>(data) + count, sum,
                        [](std::uint8_t b) { return static_cast<std::uint8_t>(b != 0); });
     else
-        std::transform(at<T>(data), at<T>(data) + count, sum, [](T value) { return Wide<T>::from(value); });
+        std::transform(at<T>(data), at<T>(data) + count, sum,
+                       [](T value) { return Wide<T>::from(value); });
 }
 
 template <class T>
 void roundTyped(const Accumulator<T>* sum, std::byte* out, std::int64_t count) {
     if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
-        std::transform(sum, sum + count, reinterpret_cast<T*>(out), [](float value) { return Wide<T>::round(value); });
+        std::transform(sum, sum + count, reinterpret_cast<T*>(out),
+                       [](float value) { return Wide<T>::round(value); });
     else
         std::memmove(out, sum, static_cast<std::size_t>(count) * sizeof(T));
 }
 
 template <ReduceKind kind, class T>
-void reduceTyped(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs, std::int64_t count) {
-    // Small enough for the first cache, and read completely before any output, which may be an input, is written.
+void reduceTyped(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                 std::int64_t count) {
+    // Small enough for the first cache, and read completely before any output, which may be an
+    // input, is written.
     constexpr std::int64_t block = 1024;
     std::array<Accumulator<T>, block> sum;
     for (std::int64_t first = 0; first < count; first += block) {
@@ -174,8 +180,9 @@ bool canReduce(ReduceKind kind, std::int32_t elementType) {
     return withReduction(kind, elementType, [](auto, auto) {});
 }
 
-void reduceElements(ReduceKind kind, std::int32_t elementType, std::span<const std::byte* const> inputs,
-                    std::span<std::byte* const> outputs, std::int64_t count) {
+void reduceElements(ReduceKind kind, std::int32_t elementType,
+                    std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
+                    std::int64_t count) {
     withReduction(kind, elementType, [&](auto k, auto type) {
         reduceTyped<decltype(k)::value, typename decltype(type)::Type>(inputs, outputs, count);
     });
@@ -183,7 +190,9 @@ void reduceElements(ReduceKind kind, std::int32_t elementType, std::span<const s
 
 std::int32_t accumulatorType(std::int32_t elementType) {
     using T = onnx::TensorProto;
-    return elementType == T::FLOAT16 || elementType == T::BFLOAT16 ? static_cast<std::int32_t>(T::FLOAT) : elementType;
+    return elementType == T::FLOAT16 || elementType == T::BFLOAT16
+               ? static_cast<std::int32_t>(T::FLOAT)
+               : elementType;
 }
 
 void fillIdentity(ReduceKind kind, std::int32_t elementType, std::byte* data, std::int64_t count) {
@@ -201,15 +210,17 @@ void fillIdentity(ReduceKind kind, std::int32_t elementType, std::byte* data, st
     });
 }
 
-void accumulate(ReduceKind kind, std::int32_t elementType, std::byte* accumulator, const std::byte* elements,
-                std::int64_t count) {
+void accumulate(ReduceKind kind, std::int32_t elementType, std::byte* accumulator,
+                const std::byte* elements, std::int64_t count) {
     withReduction(kind, elementType, [&](auto k, auto type) {
         using T = typename decltype(type)::Type;
-        accumulateTyped<decltype(k)::value, T>(reinterpret_cast<Accumulator<T>*>(accumulator), elements, count);
+        accumulateTyped<decltype(k)::value, T>(reinterpret_cast<Accumulator<T>*>(accumulator),
+                                               elements, count);
     });
 }
 
-void roundAccumulator(std::int32_t elementType, const std::byte* accumulator, std::byte* out, std::int64_t count) {
+void roundAccumulator(std::int32_t elementType, const std::byte* accumulator, std::byte* out,
+                      std::int64_t count) {
     withReduction(ReduceKind::Sum, elementType, [&](auto, auto type) {
         using T = typename decltype(type)::Type;
         roundTyped<T>(reinterpret_cast<const Accumulator<T>*>(accumulator), out, count);

@@ -9,14 +9,14 @@ namespace shardwright {
 
 std::string runStageName(RunStage stage) {
     switch (stage) {
-    case RunStage::Load: return "load";
-    case RunStage::Analyse: return "analyse";
-    case RunStage::Lower: return "lower";
-    case RunStage::Inputs: return "inputs";
-    case RunStage::Run: return "run";
-    case RunStage::Reference: return "reference";
-    case RunStage::Verify: return "verify";
-    case RunStage::Save: break;
+        case RunStage::Load: return "load";
+        case RunStage::Analyse: return "analyse";
+        case RunStage::Lower: return "lower";
+        case RunStage::Inputs: return "inputs";
+        case RunStage::Run: return "run";
+        case RunStage::Reference: return "reference";
+        case RunStage::Verify: return "verify";
+        case RunStage::Save: break;
     }
     return "save";
 }
@@ -31,6 +31,19 @@ std::string delimited(const google::protobuf::MessageLite& message) {
     out += static_cast<char>(length);
     message.AppendToString(&out);
     return out;
+}
+
+/// Whether the bytes after the length can begin an Event: the tag of a message field. Tells words
+/// from events at once, where a length that is really a letter would be waited for.
+bool mayBeginEvent(std::string_view bytes) {
+    std::size_t i = 0;
+    while (i < bytes.size() && (bytes[i] & 0x80))
+        ++i;
+    if (i + 1 >= bytes.size())
+        return true;
+    const auto tag = static_cast<unsigned char>(bytes[i + 1]);
+    return (tag & 7) == 2 && tag >> 3 >= 1 &&
+           tag >> 3 <= static_cast<int>(std::variant_size_v<RunEvent>);
 }
 
 /// protobuf reads no more.
@@ -82,14 +95,15 @@ Result<std::vector<RunEvent>> EventParser::feed(std::string_view bytes) {
     std::vector<RunEvent> events;
     while (true) {
         auto message = takeMessage(rest);
-        m_broken = !message;
+        m_broken = !message || (!*message && !mayBeginEvent(rest));
         if (m_broken)
             return foreign;
         if (!*message)
             break;
         wire::Event event;
-        m_broken = !event.ParseFromArray((*message)->data(), static_cast<int>((*message)->size())) ||
-                   event.event_case() == wire::Event::EVENT_NOT_SET;
+        m_broken =
+            !event.ParseFromArray((*message)->data(), static_cast<int>((*message)->size())) ||
+            event.event_case() == wire::Event::EVENT_NOT_SET;
         if (m_broken)
             return foreign;
         events.push_back(wire::fromMessage(event));

@@ -12,15 +12,15 @@
 #include <variant>
 #include <vector>
 
-// What goes between shardwright-worker and who started it, as plain values: no protobuf, nothing of the model. On the wire
-// it is events.proto; each message is preceded by its length as a varint.
+// What goes between shardwright-worker and who started it, as plain values: no protobuf, nothing of
+// the model. On the wire it is events.proto; each message is preceded by its length as a varint.
 
 namespace shardwright {
 
 enum class VerifyMode { None, Outputs, All };
 
 struct RunRequest {
-    std::string modelPath;   ///< Also the folder of external data where the model is given as bytes.
+    std::string modelPath;  ///< Also the folder of external data where the model is given as bytes.
     std::string modelBytes;  ///< An annotated ModelProto; empty: modelPath is read.
     std::string configuration;
     bool strictProfile = false;
@@ -29,14 +29,16 @@ struct RunRequest {
     std::uint64_t seed = 1;
     std::string inputsPath;  ///< .npz or a folder of input_K.pb; empty: random.
     VerifyMode verify = VerifyMode::None;
-    double tolerance = -1;   ///< Relative to the largest value; below 0: by type (see defaultTolerance).
+    double tolerance =
+        -1;  ///< Relative to the largest value; below 0: by type (see defaultTolerance).
     int warmups = 1, repeats = 1;
     std::string tracePath;
     std::string saveShardsFolder;
-    std::vector<std::string> observe;  ///< Tensors whose shards are wanted as events, beside the outputs.
+    std::vector<std::string>
+        observe;  ///< Tensors whose shards are wanted as events, beside the outputs.
     std::int64_t maxShardValues = 4096;
     double timeLimitSeconds = 0;
-    bool optimise = true;    ///< False: graphs are run as they are, without ONNX Runtime's rewriting.
+    bool optimise = true;  ///< False: graphs are run as they are, without ONNX Runtime's rewriting.
     int intraOpThreads = 1;
 };
 
@@ -91,10 +93,10 @@ struct RunShard {
     std::vector<std::int64_t> shape;  ///< Of the whole tensor.
     /// Per dimension of it, half-open index intervals.
     std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> box;
-    std::vector<std::int64_t> dims;   ///< Of the shard.
+    std::vector<std::int64_t> dims;                    ///< Of the shard.
     double min = 0, max = 0, mean = 0, deviation = 0;  ///< Of the finite elements.
     std::int64_t notFinite = 0;
-    std::vector<double> values;       ///< The first ones, row-major.
+    std::vector<double> values;  ///< The first ones, row-major.
     bool operator==(const RunShard&) const = default;
 };
 
@@ -118,9 +120,9 @@ struct RunKindTotal {
 
 /// Everything of a finished run that is worth a line.
 struct RunReport {
-    std::optional<bool> verified;            ///< Nothing: not asked for.
-    std::vector<RunTensorCheck> outputs;     ///< Without verification, names only.
-    std::vector<RunTensorCheck> tensors;     ///< Of --verify=all.
+    std::optional<bool> verified;         ///< Nothing: not asked for.
+    std::vector<RunTensorCheck> outputs;  ///< Without verification, names only.
+    std::vector<RunTensorCheck> tensors;  ///< Of --verify=all.
     std::optional<RunDivergence> firstDivergent;
     std::vector<RunDeviceTiming> devices;
     std::map<std::string, RunKindTotal> predicted, executed;
@@ -135,9 +137,9 @@ struct RunReport {
 
 struct RunFailure {
     enum class Kind {
-        Usage,      ///< An input cannot be read or does not fit.
-        ModelError, ///< The model has errors.
-        Failed,     ///< Kernels, memory, time limit, a crash.
+        Usage,       ///< An input cannot be read or does not fit.
+        ModelError,  ///< The model has errors.
+        Failed,      ///< Kernels, memory, time limit, a crash.
         Cancelled,
     };
     Kind kind = Kind::Failed;
@@ -146,8 +148,8 @@ struct RunFailure {
 };
 
 /// The last event of a run is a RunReport or a RunFailure.
-using RunEvent = std::variant<RunLog, RunProgress, RunDeviceTiming, RunSegmentTiming, RunExchangeTiming, RunShard,
-                              RunTensorCheck, RunReport, RunFailure>;
+using RunEvent = std::variant<RunLog, RunProgress, RunDeviceTiming, RunSegmentTiming,
+                              RunExchangeTiming, RunShard, RunTensorCheck, RunReport, RunFailure>;
 
 std::string encodeRequest(const RunRequest& request);
 /// One message without its length.
@@ -167,7 +169,8 @@ private:
     bool m_broken = false;
 };
 
-/// Cuts a length-delimited message off the front of `bytes`. Nothing: it is not complete. Error: the length is absurd.
+/// Cuts a length-delimited message off the front of `bytes`. Nothing: it is not complete. Error:
+/// the length is absurd.
 Result<std::optional<std::string_view>> takeMessage(std::string_view& bytes);
 
 }  // namespace shardwright

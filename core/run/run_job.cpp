@@ -27,11 +27,13 @@ RunTensorCheck unchecked(const std::string& name, const std::string& note) {
 
 class Job {
 public:
-    Job(const RunRequest& request, const EventSink& sink, const CancelToken& cancel, const RunHooks& hooks)
+    Job(const RunRequest& request, const EventSink& sink, const CancelToken& cancel,
+        const RunHooks& hooks)
         : m_request(request), m_sink(sink), m_cancel(cancel), m_hooks(hooks) {}
 
     RunOutcome run() {
-        for (auto step : {&Job::load, &Job::analyse, &Job::loadKernels, &Job::readInputs, &Job::runSharded, &Job::verify, &Job::save}) {
+        for (auto step : {&Job::load, &Job::analyse, &Job::loadKernels, &Job::readInputs,
+                          &Job::runSharded, &Job::verify, &Job::save}) {
             if (auto failed = (this->*step)())
                 return *failed;
             if (m_cancel.cancelled())
@@ -45,14 +47,16 @@ private:
 
     RunFailure failure(Kind kind, const Error& error) const {
         const bool cancelled = error.message == kCancelled || m_cancel.cancelled();
-        return {cancelled ? Kind::Cancelled : kind, cancelled ? kCancelled : error.message, error.place};
+        return {cancelled ? Kind::Cancelled : kind, cancelled ? kCancelled : error.message,
+                error.place};
     }
     void stage(RunStage stage, double share = 0) const { m_sink(RunProgress{stage, share}); }
 
     Step load() {
         stage(RunStage::Load);
-        auto model = m_request.modelBytes.empty() ? Model::load(m_request.modelPath, m_cancel)
-                                                  : Model::fromBytes(m_request.modelBytes, m_request.modelPath, m_cancel);
+        auto model = m_request.modelBytes.empty()
+                         ? Model::load(m_request.modelPath, m_cancel)
+                         : Model::fromBytes(m_request.modelBytes, m_request.modelPath, m_cancel);
         if (!model)
             return failure(Kind::Usage, model.error());
         m_document = {*model, Annotations::fromModel(**model)};
@@ -68,9 +72,10 @@ private:
         for (const auto& [symbol, size] : *implied) {
             const auto [it, added] = m_bindings.sizes.emplace(symbol, size);
             if (!added && it->second != size)
-                return failure(Kind::Usage, {"`" + symbol + "` is bound to " + std::to_string(it->second) + ", the inputs have " +
-                                                 std::to_string(size),
-                                             m_request.inputsPath});
+                return failure(Kind::Usage,
+                               {"`" + symbol + "` is bound to " + std::to_string(it->second) +
+                                    ", the inputs have " + std::to_string(size),
+                                m_request.inputsPath});
         }
         m_files = std::move(*files);
         return {};
@@ -108,20 +113,24 @@ private:
         // A segment and the whole model must be optimised alike, so the whole model decides.
         OrtEngineOptions engine;
         engine.intraOpThreads = m_request.intraOpThreads;
-        engine.optimisation = m_request.optimise && graph().main().nodes.size() <= kManyNodes ? GraphOptimisation::Full
-                                                                                              : GraphOptimisation::None;
+        engine.optimisation = m_request.optimise && graph().main().nodes.size() <= kManyNodes
+                                  ? GraphOptimisation::Full
+                                  : GraphOptimisation::None;
         m_options.warmups = m_request.warmups;
         m_options.repeats = m_request.repeats;
         m_options.timeLimitSeconds = m_request.timeLimitSeconds;
-        m_options.makeEngine = [runtime = *runtime, engine](DeviceId) { return makeOrtEngine(runtime, engine); };
+        m_options.makeEngine = [runtime = *runtime, engine](DeviceId) {
+            return makeOrtEngine(runtime, engine);
+        };
         m_report.kernels = "ONNX Runtime " + (*runtime)->version() + ", CPU";
         return {};
     }
 
     Step readInputs() {
         stage(RunStage::Inputs);
-        auto inputs = m_files ? m_files->load(*m_document.model, *m_analysis->shapes)
-                              : randomInputs(*m_document.model, *m_analysis->shapes, m_request.seed);
+        auto inputs = m_files
+                          ? m_files->load(*m_document.model, *m_analysis->shapes)
+                          : randomInputs(*m_document.model, *m_analysis->shapes, m_request.seed);
         if (!inputs)
             return failure(Kind::Usage, inputs.error());
         m_inputs = std::move(*inputs);
@@ -142,9 +151,21 @@ private:
         return execute(plan, options, m_inputs, m_cancel);
     }
 
+    PlanOptions planned(std::vector<ValueId> observe) const {
+        PlanOptions options;
+        options.observe = std::move(observe);
+        // A default stands unless a file has another value.
+        for (const ValueId input : graph().main().inputs)
+            if (m_files && graph().value(input).initializer &&
+                m_files->has(graph().value(input).name))
+                options.loaded.push_back(input);
+        return options;
+    }
+
     Step runSharded() {
         stage(RunStage::Lower);
-        auto plan = lower(*m_analysis, {m_request.verify == VerifyMode::All ? allValues() : m_observe});
+        auto plan = lower(*m_analysis,
+                          planned(m_request.verify == VerifyMode::All ? allValues() : m_observe));
         if (!plan)
             return failure(Kind::ModelError, plan.error());
         m_plan = *plan;
@@ -156,7 +177,8 @@ private:
         m_report.passesMs = m_result.passesMs;
         m_report.predicted = totalsOf(m_plan->predicted);
         m_report.executed = totalsOf(m_result.executed);
-        m_report.bindings = {m_analysis->shapes->usedBindings().begin(), m_analysis->shapes->usedBindings().end()};
+        m_report.bindings = {m_analysis->shapes->usedBindings().begin(),
+                             m_analysis->shapes->usedBindings().end()};
         m_report.configuration = m_analysis->hasConfiguration ? m_analysis->configuration.name : "";
         m_report.mesh = m_analysis->hasConfiguration ? m_analysis->configuration.mesh.text() : "";
         m_report.seed = m_request.seed;
@@ -181,7 +203,8 @@ private:
     }
 
     bool isOutput(const RunResult::Output* tensor) const {
-        return tensor >= m_result.outputs.data() && tensor < m_result.outputs.data() + m_result.outputs.size();
+        return tensor >= m_result.outputs.data() &&
+               tensor < m_result.outputs.data() + m_result.outputs.size();
     }
 
     /// Outputs, and what was asked for among inputs and observed values.
@@ -223,7 +246,8 @@ private:
         if (all) {
             compareAll(m_result, reference, true);
         } else if (!agrees) {
-            m_sink(RunLog{"an output differs from the run on one device; running again with all tensors"});
+            m_sink(RunLog{
+                "an output differs from the run on one device; running again with all tensors"});
             if (auto failed = repeatWithAll())
                 return failed;
         }
@@ -234,19 +258,22 @@ private:
     }
 
     Step runReference(bool all, RunResult& reference) {
-        auto plan = lowerUnannotated(*m_analysis, {all ? allValues() : std::vector<ValueId>{}});
+        auto plan =
+            lowerUnannotated(*m_analysis, planned(all ? allValues() : std::vector<ValueId>{}));
         if (!plan)
             return failure(Kind::Failed, plan.error());
         auto result = executeWith(**plan, false, !all && m_request.warmups > 0);
         if (!result)
-            return failure(Kind::Failed, {result.error().message, "on one device: " + result.error().place});
-        m_report.referenceWallMs = m_report.referenceWallMs > 0 ? m_report.referenceWallMs : result->wallMs;
+            return failure(Kind::Failed,
+                           {result.error().message, "on one device: " + result.error().place});
+        m_report.referenceWallMs =
+            m_report.referenceWallMs > 0 ? m_report.referenceWallMs : result->wallMs;
         reference = std::move(*result);
         return {};
     }
 
     Step repeatWithAll() {
-        auto plan = lower(*m_analysis, {allValues()});
+        auto plan = lower(*m_analysis, planned(allValues()));
         if (!plan)
             return failure(Kind::Failed, plan.error());
         auto result = executeWith(**plan, true, false);
@@ -259,7 +286,8 @@ private:
         return {};
     }
 
-    RunTensorCheck checked(const RunResult::Output& sharded, const std::vector<RunResult::Output>& references) const {
+    RunTensorCheck checked(const RunResult::Output& sharded,
+                           const std::vector<RunResult::Output>& references) const {
         for (const RunResult::Output& reference : references)
             if (reference.value == sharded.value)
                 return checkOf(checkTensor(sharded, reference, m_request.tolerance));
@@ -275,7 +303,8 @@ private:
             const auto it = byValue.find(output.value);
             if (it == byValue.end())
                 continue;
-            const RunTensorCheck check = checkOf(checkTensor(output, *it->second, m_request.tolerance));
+            const RunTensorCheck check =
+                checkOf(checkTensor(output, *it->second, m_request.tolerance));
             if (!check.agrees && !m_report.firstDivergent)
                 m_report.firstDivergent = divergence(check, output.value);
             if (report)
@@ -286,7 +315,8 @@ private:
     void blameOutput() {
         for (std::size_t i = 0; i < m_report.outputs.size(); ++i)
             if (!m_report.outputs[i].agrees) {
-                m_report.firstDivergent = divergence(m_report.outputs[i], m_result.outputs[i].value);
+                m_report.firstDivergent =
+                    divergence(m_report.outputs[i], m_result.outputs[i].value);
                 return;
             }
     }
@@ -300,7 +330,8 @@ private:
             return {};
         stage(RunStage::Save);
         if (!m_request.tracePath.empty())
-            if (auto written = writeTrace(m_request.tracePath, *m_plan, graph(), m_result); !written)
+            if (auto written = writeTrace(m_request.tracePath, *m_plan, graph(), m_result);
+                !written)
                 return failure(Kind::Usage, written.error());
         if (!m_request.saveShardsFolder.empty())
             if (auto written = saveShards(m_request.saveShardsFolder, wantedTensors()); !written)
@@ -334,7 +365,8 @@ int exitCode(const RunOutcome& outcome) {
     return std::get<RunReport>(outcome).verified.value_or(true) ? 0 : 1;
 }
 
-RunOutcome runJob(const RunRequest& request, const EventSink& sink, const CancelToken& cancel, const RunHooks& hooks) {
+RunOutcome runJob(const RunRequest& request, const EventSink& sink, const CancelToken& cancel,
+                  const RunHooks& hooks) {
     RunOutcome outcome = Job(request, sink, cancel, hooks).run();
     std::visit([&](const auto& end) { sink(end); }, outcome);
     return outcome;

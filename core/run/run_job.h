@@ -23,9 +23,10 @@ using RunOutcome = std::variant<RunReport, RunFailure>;
 /// 0: nothing wrong; 1: the model has errors, or is not verified; 2: anything else.
 int exitCode(const RunOutcome& outcome);
 
-/// All of a run: loads the model, analyses it, refuses it with its first error, lowers, makes or reads inputs, executes,
-/// verifies (and repeats with all tensors to name the first that differs), writes trace and shards. The outcome is also the
-/// last event.
-RunOutcome runJob(const RunRequest& request, const EventSink& sink, const CancelToken& cancel = {}, const RunHooks& hooks = {});
+/// All of a run: loads the model, analyses it, refuses it with its first error, lowers, makes or
+/// reads inputs, executes, verifies (and repeats with all tensors to name the first that differs),
+/// writes trace and shards. The outcome is also the last event.
+RunOutcome runJob(const RunRequest& request, const EventSink& sink, const CancelToken& cancel = {},
+                  const RunHooks& hooks = {});
 
 }  // namespace shardwright

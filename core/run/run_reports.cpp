@@ -34,9 +34,18 @@ RunTensorCheck checkOf(const TensorCheck& check) {
 
 std::optional<RunEvent> eventOf(const Span& span, const Plan& plan, const GraphIndex& graph) {
     if (span.kind == Span::Kind::Exchange) {
-        const Exchange& exchange = plan.exchanges[static_cast<std::size_t>(span.phase)][static_cast<std::size_t>(span.index)];
-        RunExchangeTiming timing{span.device, span.phase, collectiveName(exchange.operation.kind), {}, placeOf(graph, exchange.node),
-                                 exchange.operation.devices, exchange.operation.bytes, span.begin, span.duration, span.waiting};
+        const Exchange& exchange = plan.exchanges[static_cast<std::size_t>(span.phase)]
+                                                 [static_cast<std::size_t>(span.index)];
+        RunExchangeTiming timing{span.device,
+                                 span.phase,
+                                 collectiveName(exchange.operation.kind),
+                                 {},
+                                 placeOf(graph, exchange.node),
+                                 exchange.operation.devices,
+                                 exchange.operation.bytes,
+                                 span.begin,
+                                 span.duration,
+                                 span.waiting};
         if (exchange.value)
             timing.tensor = graph.value(exchange.value).name;
         return timing;
@@ -47,8 +56,13 @@ std::optional<RunEvent> eventOf(const Span& span, const Plan& plan, const GraphI
         if (program.device != span.device)
             continue;
         const Segment& segment = program.segments[static_cast<std::size_t>(span.index)];
-        return RunSegmentTiming{span.device, span.phase, static_cast<int>(segment.nodes.size()),
-                                segment.nodes.empty() ? RunPlace{} : placeOf(graph, segment.nodes.front()), span.begin, span.duration};
+        return RunSegmentTiming{span.device,
+                                span.phase,
+                                static_cast<int>(segment.nodes.size()),
+                                segment.nodes.empty() ? RunPlace{}
+                                                      : placeOf(graph, segment.nodes.front()),
+                                span.begin,
+                                span.duration};
     }
     return std::nullopt;
 }
@@ -62,7 +76,8 @@ RunDivergence divergenceOf(const RunTensorCheck& check, ValueId value, const Ana
         divergence.op = graph.opType(producer);
     }
     const ValueMeaning& meaning = analysis.meaning.values[value.index()];
-    divergence.layout = meaning.layout ? shortText(*meaning.layout, analysis.configuration.mesh) : layoutSourceName(meaning.source);
+    divergence.layout = meaning.layout ? shortText(*meaning.layout, analysis.configuration.mesh)
+                                       : layoutSourceName(meaning.source);
     return divergence;
 }
 

@@ -74,7 +74,8 @@ Result<void> writeFile(const std::filesystem::path& path, const std::string& con
 
 }  // namespace
 
-RunShard describeShard(const RunResult::Output& tensor, const RunResult::Piece& piece, bool isOutput, std::int64_t maxValues) {
+RunShard describeShard(const RunResult::Output& tensor, const RunResult::Piece& piece,
+                       bool isOutput, std::int64_t maxValues) {
     RunShard shard;
     shard.tensor = tensor.name;
     shard.output = isOutput;
@@ -110,7 +111,8 @@ RunShard describeShard(const RunResult::Output& tensor, const RunResult::Piece& 
     return shard;
 }
 
-Result<void> saveShards(const std::filesystem::path& folder, const std::vector<const RunResult::Output*>& tensors) {
+Result<void> saveShards(const std::filesystem::path& folder,
+                        const std::vector<const RunResult::Output*>& tensors) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error)
@@ -133,14 +135,16 @@ Result<void> saveShards(const std::filesystem::path& folder, const std::vector<c
                 return Error{content.error().message, "`" + tensor->name + "`"};
             if (auto wrote = writeFile(folder / file, *content); !wrote)
                 return wrote;
-            shards.push_back({{"device", piece.device}, {"file", file}, {"box", boxJson(piece.box)}});
+            shards.push_back(
+                {{"device", piece.device}, {"file", file}, {"box", boxJson(piece.box)}});
         }
         index.push_back({{"tensor", tensor->name},
                          {"type", elementTypeName(tensor->elementType)},
                          {"shape", tensor->shape},
                          {"shards", std::move(shards)}});
     }
-    return writeFile(folder / "index.json", index.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+    return writeFile(folder / "index.json",
+                     index.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace shardwright

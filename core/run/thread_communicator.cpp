@@ -19,16 +19,20 @@ namespace {
 class World {
 public:
     World(int count, const ThreadCommunicatorOptions& options)
-        : smallAllReduce(std::min(options.smallAllReduce, Meeting::kScratch)), all(count), m_count(count) {
-        const int cores = options.cores > 0 ? options.cores : static_cast<int>(std::thread::hardware_concurrency());
-        // Measured: spinning with more threads than cores costs 20 times the latency, without it 4 times.
+        : smallAllReduce(std::min(options.smallAllReduce, Meeting::kScratch)), all(count),
+          m_count(count) {
+        const int cores = options.cores > 0 ? options.cores
+                                            : static_cast<int>(std::thread::hardware_concurrency());
+        // Measured: spinning with more threads than cores costs 20 times the latency, without it 4
+        // times.
         policy = {count <= cores ? 1000 : 0, 64};
     }
 
     Result<std::shared_ptr<Meeting>> meeting(const DeviceGroup& devices) {
         if (devices.size() < 2 || devices.front() < 0 || devices.back() >= m_count ||
             !std::is_sorted(devices.begin(), devices.end()))
-            return Error{"a group operation needs at least two devices of the run, in ascending order", {}};
+            return Error{
+                "a group operation needs at least two devices of the run, in ascending order", {}};
         const std::lock_guard lock(m_mutex);
         auto& meeting = m_meetings[devices];
         if (!meeting) {
@@ -69,7 +73,8 @@ private:
 
 class ThreadCommunicator : public Communicator {
 public:
-    ThreadCommunicator(std::shared_ptr<World> world, DeviceId device) : m_world(std::move(world)), m_device(device) {}
+    ThreadCommunicator(std::shared_ptr<World> world, DeviceId device)
+        : m_world(std::move(world)), m_device(device) {}
 
     DeviceId device() const override { return m_device; }
 
@@ -91,11 +96,13 @@ public:
         if (!wait(at.meeting->enter))
             return Error{m_world->reason(), {}};
         // All find the same, also where a device's size is wrong.
-        const bool small = std::all_of(places.begin(), places.end(), [&](const auto& p) { return isSmall(p.call); });
+        const bool small = std::all_of(places.begin(), places.end(),
+                                       [&](const auto& p) { return isSmall(p.call); });
         auto fits = checkCalls(places, at.meeting->devices);
         if (fits)
             small ? joinSmall(places, call) : moveData(places, at.meeting->devices, at.rank);
-        // A small all-reduce reads only scratch memory, which is next written after everybody has entered another call.
+        // A small all-reduce reads only scratch memory, which is next written after everybody has
+        // entered another call.
         if (!small)
             wait(at.meeting->leave);
         if (fits)
@@ -127,24 +134,31 @@ private:
         if (it == m_seats.end()) {
             const auto own = std::find(devices.begin(), devices.end(), m_device);
             if (own == devices.end())
-                return Error{"device " + std::to_string(m_device) + " is not in the group that it calls", {}};
+                return Error{"device " + std::to_string(m_device) +
+                                 " is not in the group that it calls",
+                             {}};
             auto meeting = m_world->meeting(devices);
             if (!meeting)
                 return meeting.error();
-            it = m_seats.emplace(devices, Seat{*meeting, static_cast<std::size_t>(own - devices.begin())}).first;
+            it = m_seats
+                     .emplace(devices,
+                              Seat{*meeting, static_cast<std::size_t>(own - devices.begin())})
+                     .first;
         }
         return &it->second;
     }
 
     bool isSmall(const CollectiveCall& call) const {
-        return call.kind == CollectiveKind::AllReduce && call.send.bytes <= m_world->smallAllReduce &&
-               call.send.memory == MemoryKind::Host;
+        return call.kind == CollectiveKind::AllReduce &&
+               call.send.bytes <= m_world->smallAllReduce && call.send.memory == MemoryKind::Host;
     }
 
     bool wait(Gate& gate) {
         const auto begin = std::chrono::steady_clock::now();
         const bool passed = gate.pass(m_world->policy);
-        m_waited += std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
+        m_waited += std::chrono::duration_cast<std::chrono::nanoseconds>(
+                        std::chrono::steady_clock::now() - begin)
+                        .count();
         return passed;
     }
 
@@ -154,7 +168,8 @@ private:
             inputs.push_back(place.call.send.data);
         std::byte* const own[] = {call.receive.data};
         const int size = std::max(1, elementBits(call.send.elementType) / 8);
-        reduceElements(call.reduce, call.send.elementType, inputs, own, static_cast<std::int64_t>(call.send.bytes) / size);
+        reduceElements(call.reduce, call.send.elementType, inputs, own,
+                       static_cast<std::int64_t>(call.send.bytes) / size);
     }
 
     std::shared_ptr<World> m_world;
@@ -166,7 +181,8 @@ private:
 
 }  // namespace
 
-std::vector<std::unique_ptr<Communicator>> makeThreadCommunicators(int count, const ThreadCommunicatorOptions& options) {
+std::vector<std::unique_ptr<Communicator>>
+makeThreadCommunicators(int count, const ThreadCommunicatorOptions& options) {
     auto world = std::make_shared<World>(count, options);
     std::vector<std::unique_ptr<Communicator>> ends;
     for (DeviceId device = 0; device < count; ++device)

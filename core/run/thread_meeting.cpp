@@ -7,56 +7,8 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <thread>
-
-#if defined(__x86_64__) || defined(__i386__)
-#include <immintrin.h>
-#endif
 
 namespace shardwright {
-
-namespace {
-
-void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-    _mm_pause();
-#endif
-}
-
-}  // namespace
-
-bool Gate::pass(const WaitPolicy& policy) {
-    std::uint32_t round = m_round.load(std::memory_order_acquire);
-    if (round & kPoisoned)
-        return false;
-    if (m_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == m_threads) {
-        m_arrived.store(0, std::memory_order_relaxed);
-        // Fails only if it was poisoned in the meantime: then nobody passes.
-        const bool opened = m_round.compare_exchange_strong(round, round + kRound, std::memory_order_acq_rel);
-        m_round.notify_all();
-        return opened;
-    }
-    const auto opened = [&](std::uint32_t now) { return (now | kPoisoned) != (round | kPoisoned); };
-    std::uint32_t now = m_round.load(std::memory_order_acquire);
-    for (int i = 0; now == round && i < policy.spins; ++i) {
-        relax();
-        now = m_round.load(std::memory_order_acquire);
-    }
-    for (int i = 0; now == round && i < policy.yields; ++i) {
-        std::this_thread::yield();
-        now = m_round.load(std::memory_order_acquire);
-    }
-    while (now == round) {
-        m_round.wait(round, std::memory_order_acquire);
-        now = m_round.load(std::memory_order_acquire);
-    }
-    return opened(now);
-}
-
-void Gate::poison() {
-    m_round.fetch_or(kPoisoned, std::memory_order_acq_rel);
-    m_round.notify_all();
-}
 
 namespace {
 
@@ -67,42 +19,52 @@ std::size_t sum(std::span<const std::size_t> counts) {
 }
 
 std::size_t rankOf(const DeviceGroup& devices, DeviceId device) {
-    return static_cast<std::size_t>(std::lower_bound(devices.begin(), devices.end(), device) - devices.begin());
+    return static_cast<std::size_t>(std::lower_bound(devices.begin(), devices.end(), device) -
+                                    devices.begin());
 }
 
 bool isReduction(CollectiveKind kind) {
-    return kind == CollectiveKind::AllReduce || kind == CollectiveKind::Reduce || kind == CollectiveKind::ReduceScatter;
+    return kind == CollectiveKind::AllReduce || kind == CollectiveKind::Reduce ||
+           kind == CollectiveKind::ReduceScatter;
 }
 
 bool hasRoot(CollectiveKind kind) {
-    return kind == CollectiveKind::Reduce || kind == CollectiveKind::Broadcast || kind == CollectiveKind::Scatter;
+    return kind == CollectiveKind::Reduce || kind == CollectiveKind::Broadcast ||
+           kind == CollectiveKind::Scatter;
 }
 
 bool isPointToPoint(CollectiveKind kind) {
-    return kind == CollectiveKind::Permute || kind == CollectiveKind::Send || kind == CollectiveKind::Region;
+    return kind == CollectiveKind::Permute || kind == CollectiveKind::Send ||
+           kind == CollectiveKind::Region;
 }
 
-Error mismatch(const CollectiveCall& call, const DeviceGroup& devices, std::size_t rank, const std::string& what) {
-    return Error{collectiveName(call.kind) + ": device " + std::to_string(devices[rank]) + " " + what, {}};
+Error mismatch(const CollectiveCall& call, const DeviceGroup& devices, std::size_t rank,
+               const std::string& what) {
+    return Error{
+        collectiveName(call.kind) + ": device " + std::to_string(devices[rank]) + " " + what, {}};
 }
 
-/// The size of the tensor or block that each device must bring and take, from the view of its own call and the others'.
+/// The size of the tensor or block that each device must bring and take, from the view of its own
+/// call and the others'.
 Result<void> checkSizes(const Places& places, const DeviceGroup& devices, std::size_t rank) {
     const CollectiveCall& call = places[rank].call;
     const CollectiveCall& first = places.front().call;
     const std::size_t n = devices.size();
-    const auto expect = [&](std::size_t found, std::size_t wanted, const char* verb) -> Result<void> {
+    const auto expect = [&](std::size_t found, std::size_t wanted,
+                            const char* verb) -> Result<void> {
         if (found == wanted)
             return {};
         return mismatch(call, devices, rank,
-                        std::string(verb) + " " + std::to_string(found) + " bytes, expected " + std::to_string(wanted));
+                        std::string(verb) + " " + std::to_string(found) + " bytes, expected " +
+                            std::to_string(wanted));
     };
     const auto both = [&](std::size_t send, std::size_t receive) -> Result<void> {
         if (auto sent = expect(call.send.bytes, send, "sends"); !sent)
             return sent;
         return expect(call.receive.bytes, receive, "receives");
     };
-    const bool counted = call.kind == CollectiveKind::ReduceScatter || call.kind == CollectiveKind::AllGather ||
+    const bool counted = call.kind == CollectiveKind::ReduceScatter ||
+                         call.kind == CollectiveKind::AllGather ||
                          call.kind == CollectiveKind::AllToAll ||
                          (call.kind == CollectiveKind::Scatter && devices[rank] == call.root);
     if (counted && call.counts.size() != n)
@@ -110,37 +72,47 @@ Result<void> checkSizes(const Places& places, const DeviceGroup& devices, std::s
     const bool isRoot = devices[rank] == call.root;
     const std::size_t root = rankOf(devices, call.root);
     switch (call.kind) {
-    case CollectiveKind::AllReduce: return both(first.send.bytes, first.send.bytes);
-    case CollectiveKind::ReduceScatter:
-        if (!std::equal(call.counts.begin(), call.counts.end(), first.counts.begin(), first.counts.end()))
-            return mismatch(call, devices, rank, "cuts the blocks otherwise than device " + std::to_string(devices[0]));
-        return both(sum(call.counts), call.counts[rank]);
-    case CollectiveKind::AllGather:
-        if (!std::equal(call.counts.begin(), call.counts.end(), first.counts.begin(), first.counts.end()))
-            return mismatch(call, devices, rank, "cuts the blocks otherwise than device " + std::to_string(devices[0]));
-        return both(call.counts[rank], sum(call.counts));
-    case CollectiveKind::Reduce: {
-        const std::size_t size = places[root].call.receive.bytes;
-        return both(call.send.data ? size : 0, isRoot ? size : 0);
-    }
-    case CollectiveKind::Broadcast: {
-        const std::size_t size = places[root].call.send.bytes;
-        return both(isRoot ? size : 0, isRoot && !call.receive.data ? 0 : size);
-    }
-    case CollectiveKind::Scatter: {
-        const auto& counts = places[root].call.counts;
-        if (counts.size() != n)
-            return mismatch(places[root].call, devices, root, "counts blocks for another number of devices");
-        return both(isRoot ? sum(counts) : 0, counts[rank]);
-    }
-    case CollectiveKind::AllToAll:
-        if (call.receiveCounts.size() != n)
-            return mismatch(call, devices, rank, "counts blocks for another number of devices");
-        for (std::size_t r = 0; r < n; ++r)
-            if (places[r].call.counts.size() == n && places[r].call.counts[rank] != call.receiveCounts[r])
-                return mismatch(call, devices, rank, "does not expect what device " + std::to_string(devices[r]) + " sends");
-        return both(sum(call.counts), sum(call.receiveCounts));
-    default: return {};
+        case CollectiveKind::AllReduce: return both(first.send.bytes, first.send.bytes);
+        case CollectiveKind::ReduceScatter:
+            if (!std::equal(call.counts.begin(), call.counts.end(), first.counts.begin(),
+                            first.counts.end()))
+                return mismatch(call, devices, rank,
+                                "cuts the blocks otherwise than device " +
+                                    std::to_string(devices[0]));
+            return both(sum(call.counts), call.counts[rank]);
+        case CollectiveKind::AllGather:
+            if (!std::equal(call.counts.begin(), call.counts.end(), first.counts.begin(),
+                            first.counts.end()))
+                return mismatch(call, devices, rank,
+                                "cuts the blocks otherwise than device " +
+                                    std::to_string(devices[0]));
+            return both(call.counts[rank], sum(call.counts));
+        case CollectiveKind::Reduce: {
+            const std::size_t size = places[root].call.receive.bytes;
+            return both(call.send.data ? size : 0, isRoot ? size : 0);
+        }
+        case CollectiveKind::Broadcast: {
+            const std::size_t size = places[root].call.send.bytes;
+            return both(isRoot ? size : 0, isRoot && !call.receive.data ? 0 : size);
+        }
+        case CollectiveKind::Scatter: {
+            const auto& counts = places[root].call.counts;
+            if (counts.size() != n)
+                return mismatch(places[root].call, devices, root,
+                                "counts blocks for another number of devices");
+            return both(isRoot ? sum(counts) : 0, counts[rank]);
+        }
+        case CollectiveKind::AllToAll:
+            if (call.receiveCounts.size() != n)
+                return mismatch(call, devices, rank, "counts blocks for another number of devices");
+            for (std::size_t r = 0; r < n; ++r)
+                if (places[r].call.counts.size() == n &&
+                    places[r].call.counts[rank] != call.receiveCounts[r])
+                    return mismatch(call, devices, rank,
+                                    "does not expect what device " + std::to_string(devices[r]) +
+                                        " sends");
+            return both(sum(call.counts), sum(call.receiveCounts));
+        default: return {};
     }
 }
 
@@ -150,7 +122,8 @@ Result<void> checkMessages(const Places& places, const DeviceGroup& devices, std
     for (const ReceiveMessage& message : call.receives) {
         const std::size_t from = rankOf(devices, message.from);
         if (from >= devices.size() || devices[from] != message.from)
-            return mismatch(call, devices, rank, "expects a message from a device outside of the group");
+            return mismatch(call, devices, rank,
+                            "expects a message from a device outside of the group");
         std::size_t skip = taken[from]++;
         const SendMessage* found = nullptr;
         for (const SendMessage& sent : places[from].call.sends)
@@ -158,21 +131,26 @@ Result<void> checkMessages(const Places& places, const DeviceGroup& devices, std
                 found = &sent;
         if (!found || found->data.bytes != message.data.bytes)
             return mismatch(call, devices, rank,
-                            "expects " + std::to_string(message.data.bytes) + " bytes from device " +
-                                std::to_string(message.from) + ", which sends " +
+                            "expects " + std::to_string(message.data.bytes) +
+                                " bytes from device " + std::to_string(message.from) +
+                                ", which sends " +
                                 (found ? std::to_string(found->data.bytes) + " bytes" : "nothing"));
     }
     for (std::size_t from = 0; from < devices.size(); ++from) {
         const auto& sends = places[from].call.sends;
-        const auto sent = std::count_if(sends.begin(), sends.end(), [&](const auto& m) { return m.to == devices[rank]; });
+        const auto sent = std::count_if(sends.begin(), sends.end(),
+                                        [&](const auto& m) { return m.to == devices[rank]; });
         if (static_cast<std::size_t>(sent) != taken[from])
-            return mismatch(call, devices, rank, "does not expect all that device " + std::to_string(devices[from]) + " sends");
+            return mismatch(call, devices, rank,
+                            "does not expect all that device " + std::to_string(devices[from]) +
+                                " sends");
     }
     return {};
 }
 
 /// Joins elements [begin, end) bytes of all contributions into `outputs` (already offset).
-void joinRange(const Places& places, ReduceKind kind, std::size_t begin, std::size_t end, std::span<std::byte* const> outputs) {
+void joinRange(const Places& places, ReduceKind kind, std::size_t begin, std::size_t end,
+               std::span<std::byte* const> outputs) {
     std::vector<const std::byte*> inputs;
     std::int32_t type = 0;
     std::int64_t size = 1;
@@ -194,7 +172,8 @@ void allReduce(const Places& places, std::size_t rank) {
     // Chunks end at cache lines, so that no two threads write into one.
     const std::size_t line = 64 / std::min<std::size_t>(size, 64);
     const std::size_t chunk = ((count + n - 1) / n + line - 1) / line * line;
-    const std::size_t begin = std::min(count, rank * chunk) * size, end = std::min(count, (rank + 1) * chunk) * size;
+    const std::size_t begin = std::min(count, rank * chunk) * size,
+                      end = std::min(count, (rank + 1) * chunk) * size;
     std::vector<std::byte*> outputs;
     for (const Meeting::Place& place : places)
         outputs.push_back(place.call.receive.data + begin);
@@ -241,20 +220,24 @@ Result<void> checkCalls(const Places& places, const DeviceGroup& devices) {
     for (std::size_t rank = 0; rank < places.size(); ++rank) {
         const CollectiveCall& call = places[rank].call;
         if (call.kind != first.kind || call.reduce != first.reduce || call.root != first.root)
-            return mismatch(call, devices, rank, "does something else than device " + std::to_string(devices[0]));
+            return mismatch(call, devices, rank,
+                            "does something else than device " + std::to_string(devices[0]));
         if (hasRoot(call.kind) && !std::binary_search(devices.begin(), devices.end(), call.root))
             return mismatch(call, devices, rank, "names a root outside of the group");
         if (call.send.memory != MemoryKind::Host || call.receive.memory != MemoryKind::Host)
             return mismatch(call, devices, rank, "has a buffer that is not in host memory");
-        if (isReduction(call.kind) && call.send.data && !canReduce(call.reduce, call.send.elementType))
-            return mismatch(call, devices, rank, "cannot join " + elementTypeName(call.send.elementType) + " by " +
-                                                     reduceKindName(call.reduce));
+        if (isReduction(call.kind) && call.send.data &&
+            !canReduce(call.reduce, call.send.elementType))
+            return mismatch(call, devices, rank,
+                            "cannot join " + elementTypeName(call.send.elementType) + " by " +
+                                reduceKindName(call.reduce));
         if (isReduction(call.kind) && call.send.data) {
             if (joined != 0 && joined != call.send.elementType)
                 return mismatch(call, devices, rank, "has another element type");
             joined = call.send.elementType;
         }
-        auto fits = isPointToPoint(call.kind) ? checkMessages(places, devices, rank) : checkSizes(places, devices, rank);
+        auto fits = isPointToPoint(call.kind) ? checkMessages(places, devices, rank)
+                                              : checkSizes(places, devices, rank);
         if (!fits)
             return fits;
     }
@@ -263,27 +246,31 @@ Result<void> checkCalls(const Places& places, const DeviceGroup& devices) {
 
 void moveData(const Places& places, const DeviceGroup& devices, std::size_t rank) {
     const CollectiveCall& call = places[rank].call;
-    const CollectiveCall& root = places[std::min(rankOf(devices, call.root), places.size() - 1)].call;
+    const CollectiveCall& root =
+        places[std::min(rankOf(devices, call.root), places.size() - 1)].call;
     std::byte* const own[] = {call.receive.data};
     switch (call.kind) {
-    case CollectiveKind::AllReduce: allReduce(places, rank); break;
-    case CollectiveKind::Reduce:
-        if (devices[rank] == call.root)
-            joinRange(places, call.reduce, 0, call.receive.bytes, own);
-        break;
-    case CollectiveKind::ReduceScatter: {
-        const std::size_t begin = sum(call.counts.first(rank));
-        if (call.counts[rank] > 0)
-            joinRange(places, call.reduce, begin, begin + call.counts[rank], own);
-        break;
-    }
-    case CollectiveKind::AllGather:
-    case CollectiveKind::AllToAll: gatherBlocks(places, rank); break;
-    case CollectiveKind::Broadcast: copy(call.receive, 0, root.send.data, call.receive.bytes); break;
-    case CollectiveKind::Scatter:
-        copy(call.receive, 0, root.send.data + sum(root.counts.first(rank)), call.receive.bytes);
-        break;
-    default: receiveMessages(places, devices, rank);
+        case CollectiveKind::AllReduce: allReduce(places, rank); break;
+        case CollectiveKind::Reduce:
+            if (devices[rank] == call.root)
+                joinRange(places, call.reduce, 0, call.receive.bytes, own);
+            break;
+        case CollectiveKind::ReduceScatter: {
+            const std::size_t begin = sum(call.counts.first(rank));
+            if (call.counts[rank] > 0)
+                joinRange(places, call.reduce, begin, begin + call.counts[rank], own);
+            break;
+        }
+        case CollectiveKind::AllGather:
+        case CollectiveKind::AllToAll: gatherBlocks(places, rank); break;
+        case CollectiveKind::Broadcast:
+            copy(call.receive, 0, root.send.data, call.receive.bytes);
+            break;
+        case CollectiveKind::Scatter:
+            copy(call.receive, 0, root.send.data + sum(root.counts.first(rank)),
+                 call.receive.bytes);
+            break;
+        default: receiveMessages(places, devices, rank);
     }
 }
 

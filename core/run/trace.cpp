@@ -20,7 +20,10 @@ public:
 
     std::string write(const RunResult& result) {
         Json events = Json::array();
-        events.push_back({{"ph", "M"}, {"name", "process_name"}, {"pid", 1}, {"args", {{"name", "shardwright run"}}}});
+        events.push_back({{"ph", "M"},
+                          {"name", "process_name"},
+                          {"pid", 1},
+                          {"args", {{"name", "shardwright run"}}}});
         for (const DeviceTiming& device : result.devices)
             events.push_back({{"ph", "M"},
                               {"name", "thread_name"},
@@ -30,8 +33,13 @@ public:
         for (const Span& span : result.spans) {
             events.push_back(slice(span));
             if (span.waiting > 0)
-                events.push_back({{"ph", "X"}, {"name", "wait"}, {"cat", "wait"}, {"pid", 1}, {"tid", span.device},
-                                  {"ts", span.begin}, {"dur", std::min(span.waiting, span.duration)}});
+                events.push_back({{"ph", "X"},
+                                  {"name", "wait"},
+                                  {"cat", "wait"},
+                                  {"pid", 1},
+                                  {"tid", span.device},
+                                  {"ts", span.begin},
+                                  {"dur", std::min(span.waiting, span.duration)}});
         }
         const Json trace{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
         // Names of a hostile model need not be UTF-8.
@@ -40,32 +48,38 @@ public:
 
 private:
     Json slice(const Span& span) const {
-        Json event{{"ph", "X"}, {"pid", 1}, {"tid", span.device}, {"ts", span.begin}, {"dur", span.duration}};
+        Json event{{"ph", "X"},
+                   {"pid", 1},
+                   {"tid", span.device},
+                   {"ts", span.begin},
+                   {"dur", span.duration}};
         Json args{{"phase", span.phase}};
         switch (span.kind) {
-        case Span::Kind::Segment: {
-            const Segment& segment = programOf(span.device).segments[static_cast<std::size_t>(span.index)];
-            event["name"] = segmentLabel(segment, m_graph);
-            event["cat"] = "segment";
-            args["nodes"] = segment.nodes.size();
-            break;
-        }
-        case Span::Kind::Copy:
-            event["name"] = "local copies";
-            event["cat"] = "copy";
-            break;
-        case Span::Kind::Exchange: {
-            const Exchange& exchange =
-                m_plan.exchanges[static_cast<std::size_t>(span.phase)][static_cast<std::size_t>(span.index)];
-            event["name"] = collectiveName(exchange.operation.kind) + (exchange.value ? " " + m_graph.value(exchange.value).name : "");
-            event["cat"] = "exchange";
-            if (exchange.node)
-                args["node"] = m_graph.label(exchange.node);
-            args["devices"] = exchange.operation.devices;
-            args["bytes"] = exchange.operation.bytes;
-            args["waiting_us"] = span.waiting;
-            break;
-        }
+            case Span::Kind::Segment: {
+                const Segment& segment =
+                    programOf(span.device).segments[static_cast<std::size_t>(span.index)];
+                event["name"] = segmentLabel(segment, m_graph);
+                event["cat"] = "segment";
+                args["nodes"] = segment.nodes.size();
+                break;
+            }
+            case Span::Kind::Copy:
+                event["name"] = "local copies";
+                event["cat"] = "copy";
+                break;
+            case Span::Kind::Exchange: {
+                const Exchange& exchange = m_plan.exchanges[static_cast<std::size_t>(span.phase)]
+                                                           [static_cast<std::size_t>(span.index)];
+                event["name"] = collectiveName(exchange.operation.kind) +
+                                (exchange.value ? " " + m_graph.value(exchange.value).name : "");
+                event["cat"] = "exchange";
+                if (exchange.node)
+                    args["node"] = m_graph.label(exchange.node);
+                args["devices"] = exchange.operation.devices;
+                args["bytes"] = exchange.operation.bytes;
+                args["waiting_us"] = span.waiting;
+                break;
+            }
         }
         event["args"] = std::move(args);
         return event;
@@ -97,11 +111,13 @@ std::string traceJson(const Plan& plan, const GraphIndex& graph, const RunResult
     return TraceWriter(plan, graph).write(result);
 }
 
-Result<void> writeTrace(const std::filesystem::path& path, const Plan& plan, const GraphIndex& graph, const RunResult& result) {
+Result<void> writeTrace(const std::filesystem::path& path, const Plan& plan,
+                        const GraphIndex& graph, const RunResult& result) {
     std::ofstream file(path, std::ios::binary);
     file << traceJson(plan, graph, result);
     file.close();
-    return file ? Result<void>{} : Result<void>(Error{"the trace cannot be written", path.string()});
+    return file ? Result<void>{}
+                : Result<void>(Error{"the trace cannot be written", path.string()});
 }
 
 }  // namespace shardwright

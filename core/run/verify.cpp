@@ -14,17 +14,17 @@ namespace shardwright {
 double defaultTolerance(std::int32_t elementType) {
     using T = onnx::TensorProto;
     switch (elementType) {
-    case T::DOUBLE:
-    case T::COMPLEX128: return 1e-11;
-    case T::FLOAT:
-    case T::COMPLEX64: return 1e-5;
-    case T::FLOAT16: return 1e-2;
-    case T::BFLOAT16: return 5e-2;
-    case T::FLOAT8E4M3FN:
-    case T::FLOAT8E4M3FNUZ:
-    case T::FLOAT8E5M2:
-    case T::FLOAT8E5M2FNUZ: return 0.25;
-    default: return 0;
+        case T::DOUBLE:
+        case T::COMPLEX128: return 1e-11;
+        case T::FLOAT:
+        case T::COMPLEX64: return 1e-5;
+        case T::FLOAT16: return 1e-2;
+        case T::BFLOAT16: return 5e-2;
+        case T::FLOAT8E4M3FN:
+        case T::FLOAT8E4M3FNUZ:
+        case T::FLOAT8E5M2:
+        case T::FLOAT8E5M2FNUZ: return 0.25;
+        default: return 0;
     }
 }
 
@@ -33,9 +33,11 @@ namespace {
 /// Differences between two runs of elements.
 class Difference {
 public:
-    explicit Difference(std::int32_t elementType) : m_type(elementType), m_bits(elementBits(elementType)) {}
+    explicit Difference(std::int32_t elementType)
+        : m_type(elementType), m_bits(elementBits(elementType)) {}
 
-    void add(const std::byte* found, const std::byte* expected, std::size_t bytes, DeviceId device) {
+    void add(const std::byte* found, const std::byte* expected, std::size_t bytes,
+             DeviceId device) {
         if (std::memcmp(found, expected, bytes) == 0)
             return;
         if (!isFloatingPoint(m_type))
@@ -44,7 +46,8 @@ public:
         std::array<double, 1024> a, b;
         for (std::int64_t first = 0; first < count; first += 1024) {
             const std::int64_t n = std::min<std::int64_t>(1024, count - first);
-            if (!toDoubles(m_type, found, first, n, a.data()) || !toDoubles(m_type, expected, first, n, b.data())) {
+            if (!toDoubles(m_type, found, first, n, a.data()) ||
+                !toDoubles(m_type, expected, first, n, b.data())) {
                 m_unequal = true;
                 return;
             }
@@ -57,7 +60,8 @@ public:
     bool exactlyUnequal() const { return m_unequal; }
     std::string note() const {
         if (m_special > 0)
-            return std::to_string(m_special) + " NaN or infinite values differ (device " + std::to_string(m_device) + ")";
+            return std::to_string(m_special) + " NaN or infinite values differ (device " +
+                   std::to_string(m_device) + ")";
         return m_device >= 0 ? "differs most on device " + std::to_string(m_device) : std::string();
     }
     bool specialsDiffer() const { return m_special > 0; }
@@ -116,21 +120,24 @@ bool coversAll(const RunResult::Output& output) {
         const auto way = RegionCopy::make(piece.box, whole, piece.box, 8);
         if (!way)
             return false;
-        way->forEachRun([&](std::size_t, std::size_t to, std::size_t bytes) { std::memset(seen.data() + to, 1, bytes); });
+        way->forEachRun([&](std::size_t, std::size_t to, std::size_t bytes) {
+            std::memset(seen.data() + to, 1, bytes);
+        });
     }
     return std::find(seen.begin(), seen.end(), std::byte{0}) == seen.end();
 }
 
 }  // namespace
 
-TensorCheck checkTensor(const RunResult::Output& sharded, const RunResult::Output& reference, double tolerance) {
+TensorCheck checkTensor(const RunResult::Output& sharded, const RunResult::Output& reference,
+                        double tolerance) {
     TensorCheck check;
     check.name = sharded.name;
     check.value = sharded.value;
     check.tolerance = tolerance >= 0 ? tolerance : defaultTolerance(sharded.elementType);
     const Box whole = Box::whole(reference.shape);
-    if (sharded.elementType != reference.elementType || sharded.shape != reference.shape || reference.pieces.size() != 1 ||
-        !(reference.pieces[0].box == whole)) {
+    if (sharded.elementType != reference.elementType || sharded.shape != reference.shape ||
+        reference.pieces.size() != 1 || !(reference.pieces[0].box == whole)) {
         check.note = "has another type or shape than the reference, or there is no whole reference";
         return check;
     }
@@ -141,7 +148,8 @@ TensorCheck checkTensor(const RunResult::Output& sharded, const RunResult::Outpu
     const Buffer& expected = reference.pieces[0].data;
     Difference difference(sharded.elementType);
     for (const RunResult::Piece& piece : sharded.pieces) {
-        const auto way = RegionCopy::make(whole, piece.box, piece.box, elementBits(sharded.elementType));
+        const auto way =
+            RegionCopy::make(whole, piece.box, piece.box, elementBits(sharded.elementType));
         if (!way) {
             check.note = way.error().message;
             return check;
@@ -167,7 +175,8 @@ Result<Buffer> gather(const RunResult::Output& output) {
         return whole;
     const Box box = Box::whole(output.shape);
     for (const RunResult::Piece& piece : output.pieces) {
-        const auto way = RegionCopy::make(piece.box, box, piece.box, elementBits(output.elementType));
+        const auto way =
+            RegionCopy::make(piece.box, box, piece.box, elementBits(output.elementType));
         if (!way)
             return Error{way.error().message, "`" + output.name + "`"};
         way->run(piece.data.data(), whole->data());

@@ -47,8 +47,8 @@ private:
 
 class WorkerProcess {
 public:
-    WorkerProcess(const RunRequest& request, const std::function<void(const RunEvent&)>& sink, const CancelToken& cancel,
-                  const WorkerOptions& options)
+    WorkerProcess(const RunRequest& request, const std::function<void(const RunEvent&)>& sink,
+                  const CancelToken& cancel, const WorkerOptions& options)
         : m_request(request), m_sink(sink), m_cancel(cancel), m_options(options) {}
 
     ~WorkerProcess() {
@@ -60,7 +60,8 @@ public:
 
     Outcome run() {
         if (auto started = start(); !started)
-            return RunFailure{RunFailure::Kind::Failed, started.error().message, started.error().place};
+            return RunFailure{RunFailure::Kind::Failed, started.error().message,
+                              started.error().place};
         const std::string bytes = encodeRequest(m_request);
         m_begin = Clock::now();
         std::size_t sent = 0;
@@ -78,7 +79,8 @@ private:
                 return found.error();
             program = *found;
         }
-        // A socket rather than a pipe for its input: writing to a worker that is gone is an error then, not a signal.
+        // A socket rather than a pipe for its input: writing to a worker that is gone is an error
+        // then, not a signal.
         int in[2], out[2];
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) != 0)
             return Error{std::string("cannot make a socket: ") + std::strerror(errno), {}};
@@ -96,11 +98,13 @@ private:
         posix_spawn_file_actions_adddup2(&actions, childOut.get(), STDOUT_FILENO);
         std::string name = program.string();
         char* arguments[] = {name.data(), nullptr};
-        const int error = posix_spawn(&m_pid, program.c_str(), &actions, nullptr, arguments, environ);
+        const int error =
+            posix_spawn(&m_pid, program.c_str(), &actions, nullptr, arguments, environ);
         posix_spawn_file_actions_destroy(&actions);
         if (error != 0) {
             m_pid = -1;
-            return Error{std::string("the worker cannot be started: ") + std::strerror(error), program.string()};
+            return Error{std::string("the worker cannot be started: ") + std::strerror(error),
+                         program.string()};
         }
         return {};
     }
@@ -111,7 +115,8 @@ private:
         // A token has no event to wait for; 20 ms are not noticed.
         poll(polled, writing ? 2 : 1, 20);
         if (writing && (polled[1].revents & (POLLOUT | POLLERR | POLLHUP))) {
-            const ssize_t n = send(m_input.get(), request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
+            const ssize_t n =
+                send(m_input.get(), request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
             if (n > 0)
                 sent += static_cast<std::size_t>(n);
             else if (n < 0 && errno != EAGAIN && errno != EINTR)
@@ -152,7 +157,9 @@ private:
     }
 
     void watchTime() {
-        const auto seconds = [](Clock::time_point since) { return std::chrono::duration<double>(Clock::now() - since).count(); };
+        const auto seconds = [](Clock::time_point since) {
+            return std::chrono::duration<double>(Clock::now() - since).count();
+        };
         const double limit = m_request.timeLimitSeconds;
         // The worker watches the limit itself, and is given time to say where it was.
         const bool late = limit > 0 && seconds(m_begin) > limit + m_options.cancelGraceSeconds;
@@ -174,7 +181,8 @@ private:
         // It has said its last word; what it still has to free is not waited for.
         const auto begin = Clock::now();
         while (waitpid(m_pid, &status, WNOHANG) == 0) {
-            if (std::chrono::duration<double>(Clock::now() - begin).count() > m_options.cancelGraceSeconds)
+            if (std::chrono::duration<double>(Clock::now() - begin).count() >
+                m_options.cancelGraceSeconds)
                 kill(m_pid, SIGKILL);
             usleep(1000);
         }
@@ -183,11 +191,15 @@ private:
             return *m_outcome;
         RunFailure failure{RunFailure::Kind::Failed, {}, {}};
         if (m_late)
-            failure.message = "the worker did not end within its time limit of " + std::to_string(m_request.timeLimitSeconds) + " s";
+            failure.message = "the worker did not end within its time limit of " +
+                              std::to_string(m_request.timeLimitSeconds) + " s";
         else if (m_stopping)
             failure = {RunFailure::Kind::Cancelled, "cancelled", {}};
         else
-            failure.message = "the worker " + (describeEnd(status).empty() ? "ended without a result" : describeEnd(status));
+            failure.message =
+                "the worker " + (!describeEnd(status).empty() ? describeEnd(status)
+                                 : m_parser.partial()         ? "ended in the middle of an event"
+                                                              : "ended without a result");
         m_sink(failure);
         return failure;
     }
@@ -220,15 +232,18 @@ std::string describeEnd(int status) {
         const int signal = WTERMSIG(status);
         if (signal == SIGKILL)
             return "was killed, probably for lack of memory";
-        return std::string("crashed: ") + strsignal(signal) + " (signal " + std::to_string(signal) + ")";
+        return std::string("crashed: ") + strsignal(signal) + " (signal " + std::to_string(signal) +
+               ")";
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) > 2)
         return "ended with code " + std::to_string(WEXITSTATUS(status));
     return {};
 }
 
-std::variant<RunReport, RunFailure> runInWorker(const RunRequest& request, const std::function<void(const RunEvent&)>& sink,
-                                                const CancelToken& cancel, const WorkerOptions& options) {
+std::variant<RunReport, RunFailure> runInWorker(const RunRequest& request,
+                                                const std::function<void(const RunEvent&)>& sink,
+                                                const CancelToken& cancel,
+                                                const WorkerOptions& options) {
     return WorkerProcess(request, sink, cancel, options).run();
 }
 

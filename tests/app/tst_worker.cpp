@@ -22,20 +22,25 @@ namespace {
 
 WorkerOptions worker() {
     WorkerOptions options;
-    options.program = std::filesystem::path(qgetenv("SHARDWRIGHT_BIN").toStdString()) / "shardwright-worker";
+    options.program =
+        std::filesystem::path(qgetenv("SHARDWRIGHT_BIN").toStdString()) / "shardwright-worker";
     return options;
 }
 
 RunRequest request() {
     ModelBuilder builder;
     builder.input("x", {4, 16}).weight("w1", {16, 32}).weight("w2", {32, 16});
-    builder.op("MatMul", {"x", "w1"}, {"h"}, "mm1").op("Relu", {"h"}, {"a"}, "act").op("MatMul", {"a", "w2"}, {"y"}, "mm2");
+    builder.op("MatMul", {"x", "w1"}, {"h"}, "mm1")
+        .op("Relu", {"h"}, {"a"}, "act")
+        .op("MatMul", {"a", "w2"}, {"y"}, "mm2");
     Document document = builder.output("y", {4, 16}).document();
     LayoutPool pool;
     AnnotateRequest annotation;
     annotation.mesh = "tp=2";
     annotation.shards = {"w1:1=tp", "w2:0=tp"};
-    apply(document.annotations, annotate(document, *ShapeTable::build(document.model, {}), annotation, pool).value().edit);
+    apply(
+        document.annotations,
+        annotate(document, *ShapeTable::build(document.model, {}), annotation, pool).value().edit);
     RunRequest request;
     request.modelBytes = document.toBytes().value();
     request.verify = VerifyMode::Outputs;
@@ -65,7 +70,8 @@ private slots:
 
     void aRunInAnotherProcessVerifies() {
         int events = 0;
-        const auto outcome = runInWorker(request(), [&](const RunEvent&) { ++events; }, {}, worker());
+        const auto outcome = runInWorker(
+            request(), [&](const RunEvent&) { ++events; }, {}, worker());
         const auto* report = std::get_if<RunReport>(&outcome);
         QVERIFY2(report, report ? "" : std::get<RunFailure>(outcome).message.c_str());
         QVERIFY(report->verified == true);
@@ -95,23 +101,30 @@ private slots:
         endless.repeats = 1'000'000'000;
         endless.timeLimitSeconds = 0.5;
         const auto outcome = runInWorker(endless, ignore, {}, worker());
-        QVERIFY(std::get<RunFailure>(outcome).message.find("longer than its limit") != std::string::npos);
+        QVERIFY(std::get<RunFailure>(outcome).message.find("longer than its limit") !=
+                std::string::npos);
     }
 
     void whatElseAWorkerMayDoIsReported_data() {
         QTest::addColumn<QString>("body");
         QTest::addColumn<QString>("message");
-        QTest::newRow("crash") << "kill -SEGV $$" << "the worker crashed: Segmentation fault (signal 11)";
-        QTest::newRow("killed") << "kill -KILL $$" << "the worker was killed, probably for lack of memory";
-        QTest::newRow("nothing") << "exit 0" << "the worker ended without a result";
-        QTest::newRow("words") << "echo Hello, I am another program altogether" << "the worker wrote something that is no event";
-        QTest::newRow("code") << "exit 127" << "the worker ended with code 127";
+        QTest::newRow("crash") << "kill -SEGV $$"
+                               << "the worker crashed: Segmentation fault (signal 11)";
+        QTest::newRow("killed") << "kill -KILL $$"
+                                << "the worker was killed, probably for lack of memory";
+        QTest::newRow("nothing") << "exit 0"
+                                 << "the worker ended without a result";
+        QTest::newRow("words") << "echo Hello, I am another program altogether"
+                               << "the worker wrote something that is no event";
+        QTest::newRow("code") << "exit 127"
+                              << "the worker ended with code 127";
     }
     void whatElseAWorkerMayDoIsReported() {
         QFETCH(QString, body);
         QFETCH(QString, message);
         QTemporaryDir folder;
-        const auto outcome = runInWorker(request(), ignore, {}, {script(folder, body.toStdString()), 1});
+        const auto outcome =
+            runInWorker(request(), ignore, {}, {script(folder, body.toStdString()), 1});
         QCOMPARE(QString::fromStdString(std::get<RunFailure>(outcome).message), message);
     }
 
@@ -121,14 +134,17 @@ private slots:
         limited.timeLimitSeconds = 0.2;
         QElapsedTimer timer;
         timer.start();
-        const auto outcome = runInWorker(limited, ignore, {}, {script(folder, "exec sleep 60"), 0.3});
-        QVERIFY(std::get<RunFailure>(outcome).message.find("did not end within its time limit") != std::string::npos);
+        const auto outcome =
+            runInWorker(limited, ignore, {}, {script(folder, "exec sleep 60"), 0.3});
+        QVERIFY(std::get<RunFailure>(outcome).message.find("did not end within its time limit") !=
+                std::string::npos);
         QVERIFY(timer.elapsed() < 10'000);
     }
 
     void aMissingProgramIsReported() {
         const auto outcome = runInWorker(request(), ignore, {}, {"/nonexistent/worker", 1});
-        QVERIFY(std::get<RunFailure>(outcome).message.find("cannot be started") != std::string::npos);
+        QVERIFY(std::get<RunFailure>(outcome).message.find("cannot be started") !=
+                std::string::npos);
     }
 
     void standardOutputHasEventsOnly() {

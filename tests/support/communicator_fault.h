@@ -18,15 +18,17 @@ enum class Fault {
     Exchange,  ///< The two halves of what arrives have changed places.
 };
 
-/// Spoils one group operation of each pass: the `nth` (from 0) that a device takes part in. Use it where all devices are in
-/// all groups, so that they agree which one that is.
+/// Spoils one group operation of each pass: the `nth` (from 0) that a device takes part in. Use it
+/// where all devices are in all groups, so that they agree which one that is.
 class CommunicatorFault : public Communicator {
 public:
     CommunicatorFault(std::unique_ptr<Communicator> inner, Fault fault, int nth)
         : m_inner(std::move(inner)), m_fault(fault), m_nth(nth) {}
 
     DeviceId device() const override { return m_inner->device(); }
-    Result<void> run(const CollectiveCall& call) override { return m_calls++ == m_nth ? spoiled(call) : m_inner->run(call); }
+    Result<void> run(const CollectiveCall& call) override {
+        return m_calls++ == m_nth ? spoiled(call) : m_inner->run(call);
+    }
     Result<void> barrier() override { return m_inner->barrier(); }
     void poison(const std::string& reason) override { m_inner->poison(reason); }
     void beginPass() override {
@@ -72,7 +74,8 @@ private:
             std::memset(call.receive.data + first, 0, call.receive.bytes - first);
         } else if (result && m_fault == Fault::Exchange && call.receive.bytes > 0) {
             const std::size_t first = half(call.receive);
-            std::swap_ranges(call.receive.data, call.receive.data + first, call.receive.data + first);
+            std::swap_ranges(call.receive.data, call.receive.data + first,
+                             call.receive.data + first);
         }
         return result;
     }

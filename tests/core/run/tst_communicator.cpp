@@ -17,7 +17,8 @@ using T = onnx::TensorProto;
 namespace {
 
 /// Runs `body(device, communicator)` on one thread a device and returns the communicators' errors.
-std::vector<std::string> onDevices(int count, const std::function<Result<void>(int, Communicator&)>& body,
+std::vector<std::string> onDevices(int count,
+                                   const std::function<Result<void>(int, Communicator&)>& body,
                                    const ThreadCommunicatorOptions& options = {},
                                    std::vector<std::unique_ptr<Communicator>>* keep = nullptr) {
     auto ends = makeThreadCommunicators(count, options);
@@ -45,11 +46,13 @@ DeviceGroup firstDevices(int count) {
 
 template <class E>
 ConstBufferView viewOf(const std::vector<E>& data, int type) {
-    return {reinterpret_cast<const std::byte*>(data.data()), data.size() * sizeof(E), type, MemoryKind::Host};
+    return {reinterpret_cast<const std::byte*>(data.data()), data.size() * sizeof(E), type,
+            MemoryKind::Host};
 }
 template <class E>
 BufferView viewOf(std::vector<E>& data, int type) {
-    return {reinterpret_cast<std::byte*>(data.data()), data.size() * sizeof(E), type, MemoryKind::Host};
+    return {reinterpret_cast<std::byte*>(data.data()), data.size() * sizeof(E), type,
+            MemoryKind::Host};
 }
 
 /// Contribution of a device: small numbers that are exact in every type, a half included.
@@ -66,14 +69,15 @@ E element(int device, std::size_t i) {
 
 double number(ReduceKind kind, double a, double b) {
     switch (kind) {
-    case ReduceKind::Sum: return a + b;
-    case ReduceKind::Prod: return a * b;
-    case ReduceKind::Min: return std::min(a, b);
-    default: return std::max(a, b);
+        case ReduceKind::Sum: return a + b;
+        case ReduceKind::Prod: return a * b;
+        case ReduceKind::Min: return std::min(a, b);
+        default: return std::max(a, b);
     }
 }
 
-CollectiveCall callOf(CollectiveKind kind, const DeviceGroup& group, ReduceKind reduce = ReduceKind::None, int root = -1) {
+CollectiveCall callOf(CollectiveKind kind, const DeviceGroup& group,
+                      ReduceKind reduce = ReduceKind::None, int root = -1) {
     CollectiveCall call;
     call.kind = kind;
     call.devices = &group;
@@ -95,7 +99,8 @@ class TstCommunicator : public QObject {
     template <class E>
     void allReduceOf(int type, int devices, std::size_t count, ReduceKind kind) {
         const DeviceGroup group = firstDevices(devices);
-        std::vector<std::vector<E>> results(static_cast<std::size_t>(devices), std::vector<E>(count));
+        std::vector<std::vector<E>> results(static_cast<std::size_t>(devices),
+                                            std::vector<E>(count));
         compare(onDevices(devices, [&](int d, Communicator& c) {
             std::vector<E> in(count);
             for (std::size_t i = 0; i < count; ++i)
@@ -106,7 +111,8 @@ class TstCommunicator : public QObject {
             return c.run(call);
         }));
         std::vector<double> got(count);
-        QVERIFY(toDoubles(type, results[0].data(), 0, static_cast<std::int64_t>(count), got.data()));
+        QVERIFY(
+            toDoubles(type, results[0].data(), 0, static_cast<std::int64_t>(count), got.data()));
         for (std::size_t i = 0; i < count; ++i) {
             double expected = toDouble(element<E>(0, i));
             for (int d = 1; d < devices; ++d)
@@ -145,7 +151,8 @@ private slots:
 
     void boolsAreJoinedByAndAndOr() {
         const DeviceGroup group{0, 1, 2};
-        for (const ReduceKind kind : {ReduceKind::Or, ReduceKind::And, ReduceKind::Sum, ReduceKind::Min}) {
+        for (const ReduceKind kind :
+             {ReduceKind::Or, ReduceKind::And, ReduceKind::Sum, ReduceKind::Min}) {
             std::vector<std::vector<std::uint8_t>> out(3, std::vector<std::uint8_t>(8));
             compare(onDevices(3, [&](int d, Communicator& c) {
                 std::vector<std::uint8_t> in(8);
@@ -186,7 +193,8 @@ private slots:
     }
 
     void halvesAreAccumulatedInFloat() {
-        // 2048 + 1 rounds to 2048 in half precision, so that adding ones one by one would stay there.
+        // 2048 + 1 rounds to 2048 in half precision, so that adding ones one by one would stay
+        // there.
         const DeviceGroup group = firstDevices(4);
         std::vector<std::vector<Half>> out(4, std::vector<Half>(1));
         compare(onDevices(4, [&](int d, Communicator& c) {
@@ -256,7 +264,8 @@ private slots:
         const std::vector<std::size_t> counts{2, 0, 3};
         std::vector<std::vector<std::uint8_t>> out(3, std::vector<std::uint8_t>(5));
         compare(onDevices(3, [&](int d, Communicator& c) {
-            const std::vector<std::uint8_t> in(counts[static_cast<std::size_t>(d)], static_cast<std::uint8_t>(d + 1));
+            const std::vector<std::uint8_t> in(counts[static_cast<std::size_t>(d)],
+                                               static_cast<std::uint8_t>(d + 1));
             auto call = callOf(CollectiveKind::AllGather, group);
             call.send = viewOf(in, T::UINT8);
             call.receive = viewOf(out[static_cast<std::size_t>(d)], T::UINT8);
@@ -272,10 +281,12 @@ private slots:
         std::vector<std::vector<std::uint8_t>> out(3);
         compare(onDevices(3, [&](int d, Communicator& c) {
             // Device d sends d + 1 bytes "10 d + to" to each.
-            std::vector<std::size_t> counts(3, static_cast<std::size_t>(d + 1)), receiveCounts{1, 2, 3};
+            std::vector<std::size_t> counts(3, static_cast<std::size_t>(d + 1)),
+                receiveCounts{1, 2, 3};
             std::vector<std::uint8_t> in;
             for (int to = 0; to < 3; ++to)
-                in.insert(in.end(), static_cast<std::size_t>(d + 1), static_cast<std::uint8_t>(10 * d + to));
+                in.insert(in.end(), static_cast<std::size_t>(d + 1),
+                          static_cast<std::uint8_t>(10 * d + to));
             auto& own = out[static_cast<std::size_t>(d)];
             own.resize(6);
             auto call = callOf(CollectiveKind::AllToAll, group);
@@ -349,7 +360,8 @@ private slots:
         QCOMPARE(first, (std::vector<std::uint8_t>{7, 8}));
         QCOMPARE(second, (std::vector<std::uint8_t>{9}));
         QCOMPARE(back, (std::vector<std::uint8_t>{9}));
-        const auto sent = ends[0]->executed().at(CollectiveKind::Region), other = ends[1]->executed().at(CollectiveKind::Region);
+        const auto sent = ends[0]->executed().at(CollectiveKind::Region),
+                   other = ends[1]->executed().at(CollectiveKind::Region);
         QCOMPARE(sent.count + other.count, 1);
         QCOMPARE(sent.bytes + other.bytes, 4);
     }
@@ -359,7 +371,8 @@ private slots:
         compare(onDevices(
             4,
             [&](int d, Communicator& c) -> Result<void> {
-                const DeviceGroup all = firstDevices(4), own = d < 2 ? DeviceGroup{0, 1} : DeviceGroup{2, 3};
+                const DeviceGroup all = firstDevices(4),
+                                  own = d < 2 ? DeviceGroup{0, 1} : DeviceGroup{2, 3};
                 const std::vector<float> in(8, 1.0f), block(2, 1.0f);
                 std::vector<float> out(8), gathered(8);
                 for (const DeviceGroup& group : {own, own, all}) {
@@ -400,7 +413,8 @@ private slots:
             return c.run(call);
         });
         for (const std::string& error : errors)
-            QCOMPARE(QString::fromStdString(error), QString("all-reduce: device 1 sends 40 bytes, expected 80000"));
+            QCOMPARE(QString::fromStdString(error),
+                     QString("all-reduce: device 1 sends 40 bytes, expected 80000"));
     }
 
     void typesThatCannotBeJoinedAreRefused() {
@@ -445,7 +459,8 @@ private slots:
         });
         QCOMPARE(late.load(), 0);
         for (int d = 0; d < 3; ++d)
-            QCOMPARE(QString::fromStdString(errors[static_cast<std::size_t>(d)]), QString("device 3 is ill"));
+            QCOMPARE(QString::fromStdString(errors[static_cast<std::size_t>(d)]),
+                     QString("device 3 is ill"));
     }
 
     void manyCallsInARowStayInStep_data() {
@@ -459,24 +474,25 @@ private slots:
         QFETCH(int, cores);
         const DeviceGroup group = firstDevices(devices);
         std::atomic<int> wrong{0};
-        compare(onDevices(
-            devices,
-            [&](int d, Communicator& c) -> Result<void> {
-                for (int i = 0; i < 300; ++i) {
-                    // Small and large ones in turn: they use different ways.
-                    const std::size_t count = i % 3 == 0 ? 5000 : 16;
-                    std::vector<std::int32_t> in(count, i + d), out(count);
-                    auto call = callOf(CollectiveKind::AllReduce, group, ReduceKind::Sum);
-                    call.send = viewOf(std::as_const(in), T::INT32);
-                    call.receive = viewOf(out, T::INT32);
-                    if (auto done = c.run(call); !done)
-                        return done;
-                    const int expected = devices * i + devices * (devices - 1) / 2;
-                    wrong += out.front() == expected && out.back() == expected ? 0 : 1;
-                }
-                return {};
-            },
-            {cores}));
+        compare(onDevices(devices,
+                          [&](int d, Communicator& c) -> Result<void> {
+                              for (int i = 0; i < 300; ++i) {
+                                  // Small and large ones in turn: they use different ways.
+                                  const std::size_t count = i % 3 == 0 ? 5000 : 16;
+                                  std::vector<std::int32_t> in(count, i + d), out(count);
+                                  auto call =
+                                      callOf(CollectiveKind::AllReduce, group, ReduceKind::Sum);
+                                  call.send = viewOf(std::as_const(in), T::INT32);
+                                  call.receive = viewOf(out, T::INT32);
+                                  if (auto done = c.run(call); !done)
+                                      return done;
+                                  const int expected = devices * i + devices * (devices - 1) / 2;
+                                  wrong +=
+                                      out.front() == expected && out.back() == expected ? 0 : 1;
+                              }
+                              return {};
+                          },
+                          {cores}));
         QCOMPARE(wrong.load(), 0);
     }
 };

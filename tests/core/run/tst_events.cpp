@@ -12,7 +12,8 @@ RunReport fullReport() {
     report.verified = false;
     report.outputs = {{"y", 0.5, 0.25, 1e-5, false, "differs most on device 1"}};
     report.tensors = {{"h", 0, 0, 1e-5, true, ""}};
-    report.firstDivergent = RunDivergence{report.outputs[0], {"mm2", 2, "layer.0"}, "MatMul", "replicated"};
+    report.firstDivergent =
+        RunDivergence{report.outputs[0], {"mm2", 2, "layer.0"}, "MatMul", "replicated"};
     report.devices = {{0, 1, 2, 3, 4, 500}, {1, 1.5, 2.5, 3.5, 4.5, 600}};
     report.predicted = {{"all-reduce", {1, 32768}}};
     report.executed = {{"all-reduce", {1, 32768}}, {"send", {2, 10}}};
@@ -28,11 +29,17 @@ RunReport fullReport() {
 }
 
 std::vector<RunEvent> someEvents() {
-    RunShard shard{"h", true, 1, 1, {4, 6}, {{{0, 2}}, {{0, 1}, {3, 5}}}, {2, 3}, -1, 2, 0.5, 0.25, 3, {1, 2, 3}};
-    return {RunLog{"hello"}, RunProgress{RunStage::Verify, 0.5}, RunDeviceTiming{1, 2, 3, 4, 5, 6},
+    RunShard shard{"h", true, 1,    1, {4, 6},   {{{0, 2}}, {{0, 1}, {3, 5}}}, {2, 3}, -1,
+                   2,   0.5,  0.25, 3, {1, 2, 3}};
+    return {RunLog{"hello"},
+            RunProgress{RunStage::Verify, 0.5},
+            RunDeviceTiming{1, 2, 3, 4, 5, 6},
             RunSegmentTiming{1, 2, 3, {"n\xff", 4, "s"}, 5, 6},
-            RunExchangeTiming{1, 2, "all-reduce", "t", {"n", 4, ""}, {0, 1}, 99, 1, 2, 3}, shard,
-            RunTensorCheck{"y", 1, 2, 3, true, "n"}, fullReport(), RunFailure{RunFailure::Kind::ModelError, "wrong", "SW301"}};
+            RunExchangeTiming{1, 2, "all-reduce", "t", {"n", 4, ""}, {0, 1}, 99, 1, 2, 3},
+            shard,
+            RunTensorCheck{"y", 1, 2, 3, true, "n"},
+            fullReport(),
+            RunFailure{RunFailure::Kind::ModelError, "wrong", "SW301"}};
 }
 
 }  // namespace

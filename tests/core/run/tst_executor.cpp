@@ -19,7 +19,8 @@ namespace {
 std::shared_ptr<const OrtRuntime> runtime() {
     static const auto loaded = [] {
         auto path = OrtRuntime::find();
-        auto result = path ? OrtRuntime::load(*path) : Result<std::shared_ptr<const OrtRuntime>>(path.error());
+        auto result = path ? OrtRuntime::load(*path)
+                           : Result<std::shared_ptr<const OrtRuntime>>(path.error());
         if (!result)
             qWarning("%s", result.error().text().c_str());
         return result ? *result : nullptr;
@@ -33,7 +34,8 @@ RunOptions options() {
     return options;
 }
 
-Buffer tensor(std::vector<std::int64_t> dims, std::function<double(std::int64_t)> value, int type = T::FLOAT) {
+Buffer tensor(std::vector<std::int64_t> dims, std::function<double(std::int64_t)> value,
+              int type = T::FLOAT) {
     auto buffer = Buffer::host(type, std::move(dims));
     for (std::int64_t i = 0; i < buffer->count(); ++i) {
         const double v = value(i);
@@ -68,7 +70,8 @@ struct PlanMaker {
         tensors.push_back(std::move(local));
         return static_cast<int>(tensors.size()) - 1;
     }
-    void segment(int device, int phase, const ModelBuilder& model, std::vector<int> inputs, std::vector<int> outputs) {
+    void segment(int device, int phase, const ModelBuilder& model, std::vector<int> inputs,
+                 std::vector<int> outputs) {
         Segment segment;
         segment.device = device;
         segment.phase = phase;
@@ -78,8 +81,8 @@ struct PlanMaker {
         segment.nodes = {NodeId(0)};
         plan.devices[static_cast<std::size_t>(device)].segments.push_back(std::move(segment));
     }
-    Plan::Port port(const std::string& name, std::vector<std::int64_t> shape, std::vector<std::vector<int>> tensors,
-                    int type = T::FLOAT) {
+    Plan::Port port(const std::string& name, std::vector<std::int64_t> shape,
+                    std::vector<std::vector<int>> tensors, int type = T::FLOAT) {
         Plan::Port port;
         port.name = name;
         port.elementType = type;
@@ -100,9 +103,14 @@ Plan sumPlan(int devices) {
     exchange.elementType = T::FLOAT;
     exchange.operation.bytes = 4 * 8 * 4;
     for (int d = 0; d < devices; ++d) {
-        const int x = maker.add(d, "x", whole), part = maker.add(d, "part", whole, T::FLOAT, d), y = maker.add(d, "y", whole);
+        const int x = maker.add(d, "x", whole), part = maker.add(d, "part", whole, T::FLOAT, d),
+                  y = maker.add(d, "y", whole);
         maker.segment(d, 0,
-                      ModelBuilder{}.input("x", {4, 8}).real("w", static_cast<float>(d + 1)).op("Mul", {"x", "w"}, {"part"}).output("part", {4, 8}),
+                      ModelBuilder{}
+                          .input("x", {4, 8})
+                          .real("w", static_cast<float>(d + 1))
+                          .op("Mul", {"x", "w"}, {"part"})
+                          .output("part", {4, 8}),
                       {x}, {part});
         exchange.operation.devices.push_back(d);
         exchange.sources.push_back({part});
@@ -118,7 +126,8 @@ Plan sumPlan(int devices) {
     return maker.plan;
 }
 
-MeshSharding randomSharding(const Mesh& mesh, std::size_t rank, std::mt19937& random, const std::vector<std::int64_t>& shape) {
+MeshSharding randomSharding(const Mesh& mesh, std::size_t rank, std::mt19937& random,
+                            const std::vector<std::int64_t>& shape) {
     MeshSharding sharding;
     sharding.dims.resize(rank);
     std::vector<int> axes(mesh.axes.size());
@@ -174,7 +183,8 @@ private slots:
         auto settings = options();
         settings.warmups = 2;
         settings.repeats = 3;
-        auto result = execute(sumPlan(2), settings, {{"x", tensor({4, 8}, [](auto) { return 1; })}});
+        auto result =
+            execute(sumPlan(2), settings, {{"x", tensor({4, 8}, [](auto) { return 1; })}});
         QVERIFY(result);
         QCOMPARE(result->passesMs.size(), std::size_t(3));
         QCOMPARE(result->executed.at(CollectiveKind::AllReduce).count, 1);
@@ -193,21 +203,24 @@ private slots:
         const auto mesh = Mesh::parse("a=2,b=2").value();
         std::map<CollectiveKind, int> seen;
         for (int round = 0; round < 150; ++round) {
-            const std::vector<std::int64_t> shape{static_cast<std::int64_t>(2 + random() % 6), static_cast<std::int64_t>(1 + random() % 8)};
+            const std::vector<std::int64_t> shape{static_cast<std::int64_t>(2 + random() % 6),
+                                                  static_cast<std::int64_t>(1 + random() % 8)};
             // A term lies on its own part of the mesh: all devices, two, or one.
             std::vector<SourcePiece> sources;
             for (int term = 0; term < terms; ++term) {
                 const DeviceGroup within = terms == 1   ? DeviceGroup{}
                                            : terms == 2 ? DeviceGroup{2 * term, 2 * term + 1}
                                                         : DeviceGroup{term};
-                const auto layout = terms == 1 ? encode(mesh, randomSharding(mesh, 2, random, shape), shape).value()
-                                               : Layout::replicated(shape, within);
+                const auto layout =
+                    terms == 1 ? encode(mesh, randomSharding(mesh, 2, random, shape), shape).value()
+                               : Layout::replicated(shape, within);
                 for (SourcePiece piece : piecesOf(layout)) {
                     piece.term = term;
                     sources.push_back(piece);
                 }
             }
-            const Layout target = encode(mesh, randomSharding(mesh, 2, random, shape), shape).value();
+            const Layout target =
+                encode(mesh, randomSharding(mesh, 2, random, shape), shape).value();
             const ReduceKind reduce = terms == 1 ? ReduceKind::None : ReduceKind::Sum;
             const ReshardPlan reshard = planReshard(sources, reduce, target, mesh, 32);
             seen[reshard.kind] += 1;
@@ -223,27 +236,39 @@ private slots:
     void aMissingOrUnfitInputIsNamed() {
         auto missing = execute(sumPlan(2), options(), {});
         QVERIFY(!missing);
-        QCOMPARE(QString::fromStdString(missing.error().text()), QString("input `x`: no value was given; expected FLOAT [4,8]"));
-        auto wrong = execute(sumPlan(2), options(), {{"x", tensor({4, 9}, [](auto) { return 0; }, T::INT32)}});
+        QCOMPARE(QString::fromStdString(missing.error().text()),
+                 QString("input `x`: no value was given; expected FLOAT [4,8]"));
+        auto wrong = execute(sumPlan(2), options(),
+                             {{"x", tensor(
+                                        {4, 9}, [](auto) { return 0; }, T::INT32)}});
         QVERIFY(!wrong);
-        QCOMPARE(QString::fromStdString(wrong.error().text()), QString("input `x`: found INT32 [4,9], expected FLOAT [4,8]"));
+        QCOMPARE(QString::fromStdString(wrong.error().text()),
+                 QString("input `x`: found INT32 [4,9], expected FLOAT [4,8]"));
     }
 
     void aKernelThatFailsNamesItsSegmentAndFreesTheOthers() {
         Plan plan = sumPlan(4);
         Segment& broken = plan.devices[2].segments[0];
-        broken.modelBytes = ModelBuilder{}.input("x", {4, 8}).op("NoSuchOperator", {"x"}, {"part"}).output("part", {4, 8}).bytes();
+        broken.modelBytes = ModelBuilder{}
+                                .input("x", {4, 8})
+                                .op("NoSuchOperator", {"x"}, {"part"})
+                                .output("part", {4, 8})
+                                .bytes();
         auto result = execute(plan, options(), {{"x", tensor({4, 8}, [](auto) { return 0; })}});
         QVERIFY(!result);
         const QString text = QString::fromStdString(result.error().text());
-        QVERIFY2(text.startsWith("device 2, segment 0 of 1 nodes: ONNX Runtime: "), qPrintable(text));
+        QVERIFY2(text.startsWith("device 2, segment 0 of 1 nodes: ONNX Runtime: "),
+                 qPrintable(text));
         QVERIFY2(text.contains("NoSuchOperator"), qPrintable(text));
     }
 
     void anOutputOfAnotherShapeIsAnError() {
         Plan plan = sumPlan(2);
-        plan.devices[1].segments[0].modelBytes =
-            ModelBuilder{}.input("x", {4, 8}).op("ReduceSum", {"x"}, {"part"}).output("part", {"a", "b"}).bytes();
+        plan.devices[1].segments[0].modelBytes = ModelBuilder{}
+                                                     .input("x", {4, 8})
+                                                     .op("ReduceSum", {"x"}, {"part"})
+                                                     .output("part", {"a", "b"})
+                                                     .bytes();
         auto result = execute(plan, options(), {{"x", tensor({4, 8}, [](auto) { return 0; })}});
         QVERIFY(!result);
         QVERIFY(result.error().place.find("device 1") == 0);
@@ -261,7 +286,8 @@ private slots:
             cancelled = Clock::now();
             cancel.cancel();
         });
-        auto result = execute(sumPlan(2), settings, {{"x", tensor({4, 8}, [](auto) { return 0; })}}, cancel);
+        auto result =
+            execute(sumPlan(2), settings, {{"x", tensor({4, 8}, [](auto) { return 0; })}}, cancel);
         const auto took = Clock::now() - cancelled;
         canceller.join();
         QVERIFY(!result);
@@ -273,7 +299,8 @@ private slots:
         auto settings = options();
         settings.repeats = 1'000'000'000;
         settings.timeLimitSeconds = 0.2;
-        auto result = execute(sumPlan(2), settings, {{"x", tensor({4, 8}, [](auto) { return 0; })}});
+        auto result =
+            execute(sumPlan(2), settings, {{"x", tensor({4, 8}, [](auto) { return 0; })}});
         QVERIFY(!result);
         QVERIFY(result.error().message.find("longer than its limit of 0.2") != std::string::npos);
         QVERIFY(result.error().place.find("device 1 in phase 0") != std::string::npos);
@@ -285,28 +312,35 @@ private slots:
         QVERIFY(missing.error().message.find("not a usable ONNX Runtime") == 0);
         const auto other = OrtRuntime::load("libm.so.6");
         QVERIFY(!other);
-        QCOMPARE(other.error().message, std::string("not a usable ONNX Runtime: it has no OrtGetApiBase"));
+        QCOMPARE(other.error().message,
+                 std::string("not a usable ONNX Runtime: it has no OrtGetApiBase"));
     }
 
 private:
-    /// Executes a reshard as a plan of its own whose inputs are the terms, and looks at every element afterwards.
-    void checkReshard(const std::vector<SourcePiece>& sources, ReduceKind reduce, const Layout& target,
-                      const ReshardPlan& reshard, const std::vector<std::int64_t>& shape, int terms) {
+    /// Executes a reshard as a plan of its own whose inputs are the terms, and looks at every
+    /// element afterwards.
+    void checkReshard(const std::vector<SourcePiece>& sources, ReduceKind reduce,
+                      const Layout& target, const ReshardPlan& reshard,
+                      const std::vector<std::int64_t>& shape, int terms) {
         PlanMaker maker(4, 1);
-        std::vector<std::vector<std::vector<int>>> held(static_cast<std::size_t>(terms), std::vector<std::vector<int>>(4));
+        std::vector<std::vector<std::vector<int>>> held(static_cast<std::size_t>(terms),
+                                                        std::vector<std::vector<int>>(4));
         std::vector<std::vector<int>> all(4), targets(4);
         int n = 0;
         for (const SourcePiece& piece : sources)
             for (const DeviceId d : piece.devices) {
                 if (piece.box.empty())
                     continue;
-                const int index = maker.add(d, "s" + std::to_string(n++), piece.box, T::FLOAT, piece.term);
-                held[static_cast<std::size_t>(piece.term)][static_cast<std::size_t>(d)].push_back(index);
+                const int index =
+                    maker.add(d, "s" + std::to_string(n++), piece.box, T::FLOAT, piece.term);
+                held[static_cast<std::size_t>(piece.term)][static_cast<std::size_t>(d)].push_back(
+                    index);
                 all[static_cast<std::size_t>(d)].push_back(index);
             }
         for (int d = 0; d < 4; ++d)
             for (const Box& box : target.holding(d))
-                targets[static_cast<std::size_t>(d)].push_back(maker.add(d, "t" + std::to_string(n++), box));
+                targets[static_cast<std::size_t>(d)].push_back(
+                    maker.add(d, "t" + std::to_string(n++), box));
         std::int64_t bytes = 0;
         std::set<DeviceId> grouped;
         for (const GroupOperation& group : reshard.groups) {
@@ -324,19 +358,23 @@ private:
         for (int d = 0; d < 4; ++d)
             if (grouped.count(d) == 0)
                 for (const int index : targets[static_cast<std::size_t>(d)])
-                    maker.plan.devices[static_cast<std::size_t>(d)].copies.push_back({0, all[static_cast<std::size_t>(d)], index, reduce});
+                    maker.plan.devices[static_cast<std::size_t>(d)].copies.push_back(
+                        {0, all[static_cast<std::size_t>(d)], index, reduce});
         InputSet inputs;
         for (int term = 0; term < terms; ++term) {
             const std::string name = "x" + std::to_string(term);
-            maker.plan.inputs.push_back(maker.port(name, shape, held[static_cast<std::size_t>(term)]));
-            inputs.emplace(name, tensor(shape, [&](auto i) { return (i + 1) * std::pow(10, term); }));
+            maker.plan.inputs.push_back(
+                maker.port(name, shape, held[static_cast<std::size_t>(term)]));
+            inputs.emplace(name,
+                           tensor(shape, [&](auto i) { return (i + 1) * std::pow(10, term); }));
         }
         maker.plan.outputs.push_back(maker.port("y", shape, targets));
         auto result = execute(maker.plan, options(), inputs);
         QVERIFY2(result, result ? "" : result.error().text().c_str());
         RunResult::Output reference{{}, "y", T::FLOAT, shape, {}};
         const double factor = terms == 1 ? 1 : terms == 2 ? 11 : 1111;
-        reference.pieces.push_back({0, Box::whole(shape), tensor(shape, [&](auto i) { return (i + 1) * factor; })});
+        reference.pieces.push_back(
+            {0, Box::whole(shape), tensor(shape, [&](auto i) { return (i + 1) * factor; })});
         const TensorCheck check = checkTensor(result->outputs[0], reference, 0);
         QVERIFY2(check.agrees, (collectiveName(reshard.kind) + ": " + check.note).c_str());
         std::int64_t executed = 0, count = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "support/model_builder.h"  // First: moc of Qt 6.4 cannot parse <compare> before another standard header.
+
 #include "run/index_use.h"
 #include "run/inputs.h"
-#include "support/model_builder.h"
 #include "support/shared_files.h"
 
 #include <QTemporaryDir>
@@ -16,7 +17,8 @@ using T = onnx::TensorProto;
 
 namespace {
 
-std::shared_ptr<const ShapeTable> shapesOf(const std::shared_ptr<const Model>& model, Bindings bindings = {}) {
+std::shared_ptr<const ShapeTable> shapesOf(const std::shared_ptr<const Model>& model,
+                                           Bindings bindings = {}) {
     return ShapeTable::build(model, std::move(bindings));
 }
 
@@ -49,7 +51,13 @@ class TstInputs : public QObject {
 
 private slots:
     void indicesAreBoundByTheAxisTheyIndex() {
-        QCOMPARE(useOf(ModelBuilder{}.weight("w", {7, 5}).input("i", {3}, T::INT64).op("Gather", {"w", "i"}, {"y"}).output("y")).bound, 7);
+        QCOMPARE(useOf(ModelBuilder{}
+                           .weight("w", {7, 5})
+                           .input("i", {3}, T::INT64)
+                           .op("Gather", {"w", "i"}, {"y"})
+                           .output("y"))
+                     .bound,
+                 7);
         QCOMPARE(useOf(ModelBuilder{}
                            .weight("w", {7, 5})
                            .input("i", {3}, T::INT64)
@@ -64,22 +72,39 @@ private slots:
                            .output("y"))
                      .bound,
                  5);
-        QCOMPARE(useOf(ModelBuilder{}.weight("w", {7, 5}).input("i", {3, 2}, T::INT64).op("GatherND", {"w", "i"}, {"y"}).output("y")).bound, 5);
+        QCOMPARE(useOf(ModelBuilder{}
+                           .weight("w", {7, 5})
+                           .input("i", {3, 2}, T::INT64)
+                           .op("GatherND", {"w", "i"}, {"y"})
+                           .output("y"))
+                     .bound,
+                 5);
     }
 
     void viewsAndCastsAreFollowedAndTheSmallestBoundWins() {
         ModelBuilder builder;
-        builder.weight("w", {7, 5}).weight("v", {9, 2}).input("i", {3}, T::INT32).ints("shape", {1, 3});
-        builder.op("Cast", {"i"}, {"c"}, "", {{"to", int(T::INT64)}}).op("Reshape", {"c", "shape"}, {"r"});
-        builder.op("Transpose", {"r"}, {"t"}).op("Gather", {"w", "t"}, {"y"}).op("Gather", {"v", "c"}, {"z"});
+        builder.weight("w", {7, 5})
+            .weight("v", {9, 2})
+            .input("i", {3}, T::INT32)
+            .ints("shape", {1, 3});
+        builder.op("Cast", {"i"}, {"c"}, "", {{"to", int(T::INT64)}})
+            .op("Reshape", {"c", "shape"}, {"r"});
+        builder.op("Transpose", {"r"}, {"t"})
+            .op("Gather", {"w", "t"}, {"y"})
+            .op("Gather", {"v", "c"}, {"z"});
         QCOMPARE(useOf(builder.output("y").output("z")).bound, 7);
     }
 
     void aColumnOfIndexTuplesIsBoundByItsOwnAxis() {
         for (const bool first : {true, false}) {
             ModelBuilder builder;
-            builder.weight("w", {7, 50}).input("i", {3, 1}, T::INT64).input("other", {3, 1}, T::INT64);
-            builder.op("Concat", first ? std::vector<std::string>{"i", "other"} : std::vector<std::string>{"other", "i"}, {"c"}, "", {{"axis", -1}});
+            builder.weight("w", {7, 50})
+                .input("i", {3, 1}, T::INT64)
+                .input("other", {3, 1}, T::INT64);
+            builder.op("Concat",
+                       first ? std::vector<std::string>{"i", "other"}
+                             : std::vector<std::string>{"other", "i"},
+                       {"c"}, "", {{"axis", -1}});
             builder.op("GatherND", {"w", "c"}, {"y"});
             QCOMPARE(useOf(builder.output("y")).bound, first ? 7 : 50);
         }
@@ -87,8 +112,11 @@ private slots:
 
     void aCastToBoolMakesAMask() {
         ModelBuilder builder;
-        builder.input("i", {2, 4}, T::INT64).ints("axes", {1}).op("Unsqueeze", {"i", "axes"}, {"u"});
-        builder.op("Cast", {"u"}, {"b"}, "", {{"to", int(T::BOOL)}}).output("b", {2, 1, 4}, T::BOOL);
+        builder.input("i", {2, 4}, T::INT64)
+            .ints("axes", {1})
+            .op("Unsqueeze", {"i", "axes"}, {"u"});
+        builder.op("Cast", {"u"}, {"b"}, "", {{"to", int(T::BOOL)}})
+            .output("b", {2, 1, 4}, T::BOOL);
         QVERIFY(useOf(builder).mask);
         const auto model = builder.model();
         const auto inputs = randomInputs(*model, *shapesOf(model), 3);
@@ -103,7 +131,10 @@ private slots:
         ModelBuilder body;
         body.input("a", {}).input("b", {}).op("Gather", {"a", "b"}, {"c"}).output("c");
         ModelBuilder builder;
-        builder.weight("w", {7, 5}).input("i", {3}, T::INT64).function("f", "Pick", body).op("Pick", {"w", "i"}, {"y"}, "", {}, "f");
+        builder.weight("w", {7, 5})
+            .input("i", {3}, T::INT64)
+            .function("f", "Pick", body)
+            .op("Pick", {"w", "i"}, {"y"}, "", {}, "f");
         builder.output("y", {3, 5});
         // The function's own shapes may not be known; nothing worse than no bound may come of it.
         QVERIFY(useOf(builder).bound == 7 || useOf(builder).bound == -1);
@@ -112,14 +143,18 @@ private slots:
         then.op("Gather", {"w", "i"}, {"t"}).output("t", {3, 5});
         ModelBuilder conditional;
         conditional.weight("w", {7, 5}).input("i", {3}, T::INT64).input("cond", {}, T::BOOL);
-        conditional.op("If", {"cond"}, {"y"}, "", {{"then_branch", then.graph()}, {"else_branch", then.graph()}}).output("y", {3, 5});
+        conditional
+            .op("If", {"cond"}, {"y"}, "",
+                {{"then_branch", then.graph()}, {"else_branch", then.graph()}})
+            .output("y", {3, 5});
         QCOMPARE(useOf(conditional).bound, 7);
     }
 
     void randomInputsDependOnSeedAndNameOnly() {
         const auto model = twoInputs().model();
         const auto shapes = shapesOf(model);
-        const auto a = randomInputs(*model, *shapes, 1), b = randomInputs(*model, *shapes, 1), c = randomInputs(*model, *shapes, 2);
+        const auto a = randomInputs(*model, *shapes, 1), b = randomInputs(*model, *shapes, 1),
+                   c = randomInputs(*model, *shapes, 2);
         QVERIFY(a && b && c);
         QCOMPARE(elements<float>(a->at("x")), elements<float>(b->at("x")));
         QVERIFY(elements<float>(a->at("x")) != elements<float>(c->at("x")));
@@ -130,7 +165,8 @@ private slots:
     }
 
     void floatsAreNearlyNormal() {
-        const auto model = ModelBuilder{}.input("x", {100, 1000}).op("Identity", {"x"}, {"y"}).output("y").model();
+        const auto model =
+            ModelBuilder{}.input("x", {100, 1000}).op("Identity", {"x"}, {"y"}).output("y").model();
         const auto inputs = randomInputs(*model, *shapesOf(model), 1);
         double sum = 0, squares = 0;
         for (const float x : elements<float>(inputs->at("x"))) {
@@ -143,7 +179,10 @@ private slots:
 
     void inputsWithDefaultsGetThem() {
         ModelBuilder builder;
-        builder.input("x", {2}).initializer(randomTensor("x", {2})).op("Identity", {"x"}, {"y"}).output("y");
+        builder.input("x", {2})
+            .initializer(randomTensor("x", {2}))
+            .op("Identity", {"x"}, {"y"})
+            .output("y");
         const auto model = builder.model();
         const auto inputs = randomInputs(*model, *shapesOf(model), 1);
         QVERIFY(inputs);
@@ -163,27 +202,40 @@ private slots:
         QCOMPARE(*bindings, (std::map<std::string, std::int64_t>{{"n", 5}}));
         const auto inputs = files->load(*model, *shapesOf(model, {*bindings, 8}));
         QVERIFY2(inputs, inputs ? "" : inputs.error().text().c_str());
-        QCOMPARE(elements<std::int64_t>(inputs->at("i")), (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
+        QCOMPARE(elements<std::int64_t>(inputs->at("i")),
+                 (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
         // Bound otherwise, the shapes are refused with both.
         const auto refused = files->load(*model, *shapesOf(model));
         QVERIFY(!refused);
-        QVERIFY2(refused.error().message == "found FLOAT [5,3], expected FLOAT [8,3]", refused.error().message.c_str());
+        QVERIFY2(refused.error().message == "found FLOAT [5,3], expected FLOAT [8,3]",
+                 refused.error().message.c_str());
     }
 
     void wrongFilesAreRefused_data() {
         QTest::addColumn<QString>("what");
         QTest::addColumn<QString>("message");
-        QTest::newRow("name") << "name" << "the tensor is named `z`, expected `x`";
-        QTest::newRow("empty folder") << "none" << "no input_0.pb";
-        QTest::newRow("garbage") << "garbage" << "not a TensorProto";
-        QTest::newRow("too many") << "many" << "the model has only 2 inputs";
-        QTest::newRow("too few elements") << "short" << "";
-        QTest::newRow("negative size") << "negative" << "";
-        QTest::newRow("external") << "external" << "external data is not read";
-        QTest::newRow("rank") << "rank" << "expected 2 dimensions";
-        QTest::newRow("conflict") << "conflict" << "another input has 5";
-        QTest::newRow("missing") << "missing" << "it is missing; expected INT64 [5]";
-        QTest::newRow("type") << "type" << "found INT64 [5,3], expected FLOAT [5,3]";
+        QTest::newRow("name") << "name"
+                              << "the tensor is named `z`, expected `x`";
+        QTest::newRow("empty folder") << "none"
+                                      << "no input_0.pb";
+        QTest::newRow("garbage") << "garbage"
+                                 << "not a TensorProto";
+        QTest::newRow("too many") << "many"
+                                  << "the model has only 2 inputs";
+        QTest::newRow("too few elements") << "short"
+                                          << "";
+        QTest::newRow("negative size") << "negative"
+                                       << "";
+        QTest::newRow("external") << "external"
+                                  << "external data is not read";
+        QTest::newRow("rank") << "rank"
+                              << "expected 2 dimensions";
+        QTest::newRow("conflict") << "conflict"
+                                  << "another input has 5";
+        QTest::newRow("missing") << "missing"
+                                 << "it is missing; expected INT64 [5]";
+        QTest::newRow("type") << "type"
+                              << "found INT64 [5,3], expected FLOAT [5,3]";
     }
     void wrongFilesAreRefused() {
         QFETCH(QString, what);
@@ -230,8 +282,10 @@ private slots:
     void referenceInputsOfAllModelsAreRead() {
         int read = 0;
         for (const auto& path : sharedModels()) {
-            const auto folder = sharedFile("models/ref/" + path.stem().string() + "/test_data_set_0");
-            const auto model = folder ? Model::load(path) : Result<std::shared_ptr<const Model>>(Error{});
+            const auto folder =
+                sharedFile("models/ref/" + path.stem().string() + "/test_data_set_0");
+            const auto model =
+                folder ? Model::load(path) : Result<std::shared_ptr<const Model>>(Error{});
             if (!model)
                 continue;
             const auto files = InputFiles::open(*folder, **model);

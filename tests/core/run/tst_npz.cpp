@@ -59,28 +59,38 @@ struct Zip {
     int entries = 0;
 
     /// zip64: sizes and offset in the extra field, as numpy does for large arrays.
-    Zip& add(const std::string& name, const std::string& data, bool deflate = false, bool zip64 = false, int flags = 0,
-             std::int64_t claimed = -1) {
+    Zip& add(const std::string& name, const std::string& data, bool deflate = false,
+             bool zip64 = false, int flags = 0, std::int64_t claimed = -1) {
         const std::string packed = deflate ? deflated(data) : data;
-        const std::uint64_t size = claimed < 0 ? data.size() : static_cast<std::uint64_t>(claimed), offset = file.size();
-        const std::string crc = le(crc32(0, reinterpret_cast<const Bytef*>(data.data()), static_cast<uInt>(data.size())), 4);
-        const std::string extra = zip64 ? le(1, 2) + le(24, 2) + le(size, 8) + le(packed.size(), 8) + le(offset, 8) : "";
-        const auto field = [&](std::uint64_t value) { return zip64 ? le(0xffffffff, 4) : le(value, 4); };
-        const std::string common = le(20, 2) + le(static_cast<std::uint64_t>(flags), 2) + le(deflate ? 8 : 0, 2) + le(0, 4) + crc +
-                                   field(packed.size()) + field(size) + le(name.size(), 2);
+        const std::uint64_t size = claimed < 0 ? data.size() : static_cast<std::uint64_t>(claimed),
+                            offset = file.size();
+        const std::string crc = le(
+            crc32(0, reinterpret_cast<const Bytef*>(data.data()), static_cast<uInt>(data.size())),
+            4);
+        const std::string extra =
+            zip64 ? le(1, 2) + le(24, 2) + le(size, 8) + le(packed.size(), 8) + le(offset, 8) : "";
+        const auto field = [&](std::uint64_t value) {
+            return zip64 ? le(0xffffffff, 4) : le(value, 4);
+        };
+        const std::string common = le(20, 2) + le(static_cast<std::uint64_t>(flags), 2) +
+                                   le(deflate ? 8 : 0, 2) + le(0, 4) + crc + field(packed.size()) +
+                                   field(size) + le(name.size(), 2);
         file += le(0x04034b50, 4) + common + le(0, 2) + name + packed;
-        directory += le(0x02014b50, 4) + le(20, 2) + common + le(extra.size(), 2) + le(0, 2) + le(0, 2) + le(0, 2) + le(0, 4) +
-                     field(offset) + name + extra;
+        directory += le(0x02014b50, 4) + le(20, 2) + common + le(extra.size(), 2) + le(0, 2) +
+                     le(0, 2) + le(0, 2) + le(0, 4) + field(offset) + name + extra;
         ++entries;
         return *this;
     }
     std::string bytes() const {
-        return file + directory + le(0x06054b50, 4) + le(0, 4) + le(static_cast<std::uint64_t>(entries), 2) +
-               le(static_cast<std::uint64_t>(entries), 2) + le(directory.size(), 4) + le(file.size(), 4) + le(0, 2);
+        return file + directory + le(0x06054b50, 4) + le(0, 4) +
+               le(static_cast<std::uint64_t>(entries), 2) +
+               le(static_cast<std::uint64_t>(entries), 2) + le(directory.size(), 4) +
+               le(file.size(), 4) + le(0, 2);
     }
 };
 
-const std::string kFloats = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", bytesOf({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}));
+const std::string kFloats = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n",
+                                bytesOf({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}));
 
 }  // namespace
 
@@ -97,12 +107,15 @@ class TstNpz : public QObject {
 private slots:
     void storedAndDeflatedArraysAreRead() {
         const std::string big(100'000, 'x');
-        const auto npz = NpzFile::open(write(Zip()
-                                                 .add("x.npy", kFloats)
-                                                 .add("big.npy", npy("{'descr': '|u1', 'fortran_order': False, 'shape': (100000,), }", big), true)
-                                                 .add("wide.npy", kFloats, true, true)
-                                                 .add("notes.txt", "ignored")
-                                                 .bytes()));
+        const auto npz = NpzFile::open(write(
+            Zip()
+                .add("x.npy", kFloats)
+                .add("big.npy",
+                     npy("{'descr': '|u1', 'fortran_order': False, 'shape': (100000,), }", big),
+                     true)
+                .add("wide.npy", kFloats, true, true)
+                .add("notes.txt", "ignored")
+                .bytes()));
         QVERIFY2(npz, npz ? "" : npz.error().text().c_str());
         QCOMPARE(npz->arrays().size(), std::size_t(3));
         QCOMPARE(npz->arrays()[0].name, std::string("x"));
@@ -143,8 +156,10 @@ private slots:
         QFETCH(int, wanted);
         QFETCH(int, type);
         for (const int version : {1, 2, 3}) {
-            const auto header = parseNpyHeader(
-                npy("{'descr': '" + descr.toStdString() + "', 'fortran_order': False, 'shape': (), }          \n", "", version));
+            const auto header =
+                parseNpyHeader(npy("{'descr': '" + descr.toStdString() +
+                                       "', 'fortran_order': False, 'shape': (), }          \n",
+                                   "", version));
             QVERIFY2(header, header ? "" : header.error().text().c_str());
             QCOMPARE(header->elementType(wanted), type);
             QVERIFY(header->dims.empty());
@@ -152,7 +167,8 @@ private slots:
     }
 
     void columnMajorAndBigEndianAreTurned() {
-        const auto header = parseNpyHeader(npy("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }", ""));
+        const auto header =
+            parseNpyHeader(npy("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }", ""));
         QVERIFY(header);
         // Columns [0 1 2], [10 11 12] as big-endian 16-bit numbers.
         std::string data;
@@ -161,34 +177,62 @@ private slots:
         const auto tensor = npyElements(*header, data, T::INT16);
         QVERIFY(tensor);
         const auto* values = reinterpret_cast<const std::int16_t*>(tensor->data());
-        QCOMPARE((std::vector<std::int16_t>(values, values + 6)), (std::vector<std::int16_t>{0, 1, 2, 10, 11, 12}));
+        QCOMPARE((std::vector<std::int16_t>(values, values + 6)),
+                 (std::vector<std::int16_t>{0, 1, 2, 10, 11, 12}));
     }
 
     void brokenFilesAreRefused_data() {
         QTest::addColumn<QByteArray>("bytes");
         QTest::addColumn<QString>("message");
         const auto row = [](const char* name, const std::string& bytes, const char* message) {
-            QTest::newRow(name) << QByteArray(bytes.data(), static_cast<int>(bytes.size())) << message;
+            QTest::newRow(name) << QByteArray(bytes.data(), static_cast<int>(bytes.size()))
+                                << message;
         };
         const std::string good = Zip().add("x.npy", kFloats, true).bytes();
         row("empty", "", "not an .npz file");
         row("text", "hello world, this is not a zip file at all", "not an .npz file");
         row("cut off", good.substr(0, good.size() - 30), "not an .npz file");
         row("directory elsewhere", good.substr(60), "directory");
-        row("not an array", Zip().add("x.npy", "just text and more text").bytes(), "not a NumPy array");
-        row("objects", Zip().add("x.npy", npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", "x")).bytes(), "dtype '|O'");
-        row("text elements", Zip().add("x.npy", npy("{'descr': '<U8', 'fortran_order': False, 'shape': (1,), }", "x")).bytes(),
+        row("not an array", Zip().add("x.npy", "just text and more text").bytes(),
+            "not a NumPy array");
+        row("objects",
+            Zip()
+                .add("x.npy", npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }", "x"))
+                .bytes(),
+            "dtype '|O'");
+        row("text elements",
+            Zip()
+                .add("x.npy", npy("{'descr': '<U8', 'fortran_order': False, 'shape': (1,), }", "x"))
+                .bytes(),
             "dtype '<U8'");
-        row("records", Zip().add("x.npy", npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "x")).bytes(),
+        row("records",
+            Zip()
+                .add("x.npy",
+                     npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "x"))
+                .bytes(),
             "with fields");
-        row("negative size", Zip().add("x.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", "x")).bytes(),
+        row("negative size",
+            Zip()
+                .add("x.npy",
+                     npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", "x"))
+                .bytes(),
             "cannot be read");
         row("huge shape",
-            Zip().add("x.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 9223372036854775807), }", "x")).bytes(),
+            Zip()
+                .add("x.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': "
+                                  "(9223372036854775807, 9223372036854775807), }",
+                                  "x"))
+                .bytes(),
             "too large");
-        row("too few elements", Zip().add("x.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }", "abcd")).bytes(),
+        row("too few elements",
+            Zip()
+                .add("x.npy",
+                     npy("{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }", "abcd"))
+                .bytes(),
             "should have 20 bytes, but has 4");
-        row("endless header", Zip().add("x.npy", std::string("\x93NUMPY\x02\x00\xff\xff\xff\x7f", 12) + "{").bytes(), "cut off or too long");
+        row("endless header",
+            Zip().add("x.npy", std::string("\x93NUMPY\x02\x00\xff\xff\xff\x7f", 12) + "{").bytes(),
+            "cut off or too long");
         row("encrypted", Zip().add("x.npy", kFloats, false, false, 1).bytes(), "encrypted");
         row("twice", Zip().add("x.npy", kFloats).add("x.npy", kFloats).bytes(), "occurs twice");
     }
@@ -210,7 +254,8 @@ private slots:
     }
 
     void noPrefixOrFlippedByteCrashes() {
-        const std::string good = Zip().add("x.npy", kFloats, true).add("y.npy", kFloats, false, true).bytes();
+        const std::string good =
+            Zip().add("x.npy", kFloats, true).add("y.npy", kFloats, false, true).bytes();
         for (std::size_t i = 0; i < good.size(); ++i) {
             (void)NpzFile::open(write(good.substr(0, i)));
             std::string flipped = good;
@@ -231,7 +276,8 @@ private slots:
         QVERIFY(header);
         QCOMPARE(header->headerBytes % 64, std::size_t(0));
         QCOMPARE(header->dims, (std::vector<std::int64_t>{2, 1}));
-        const auto back = npyElements(*header, std::string_view(*file).substr(header->headerBytes), T::FLOAT);
+        const auto back =
+            npyElements(*header, std::string_view(*file).substr(header->headerBytes), T::FLOAT);
         QVERIFY(back);
         QCOMPARE(reinterpret_cast<const float*>(back->data())[1], -2.f);
     }

@@ -61,8 +61,8 @@ private slots:
                 whole.dims.emplace_back(0, 1 + random() % 5);
                 source.dims.push_back(randomSubset(whole.dims[d], random, random() % 2 == 0));
                 target.dims.push_back(randomSubset(whole.dims[d], random, random() % 2 == 0));
-                region.dims.push_back(
-                    randomSubset(source.dims[d].intersect(target.dims[d]), random, random() % 2 == 0));
+                region.dims.push_back(randomSubset(source.dims[d].intersect(target.dims[d]), random,
+                                                   random() % 2 == 0));
             }
             const auto from = tuplesOf(source), to = tuplesOf(target), moved = tuplesOf(region);
             const auto size = static_cast<std::size_t>(bytes);
@@ -108,16 +108,19 @@ private slots:
         columns.dims[1] = IndexSet(2, 4);
         const std::vector<std::uint8_t> data{0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe};
         std::vector<std::uint8_t> out(4);
-        RegionCopy::make(whole, rows, rows, 4)->run(reinterpret_cast<const std::byte*>(data.data()),
-                                                    reinterpret_cast<std::byte*>(out.data()));
+        RegionCopy::make(whole, rows, rows, 4)
+            ->run(reinterpret_cast<const std::byte*>(data.data()),
+                  reinterpret_cast<std::byte*>(out.data()));
         QCOMPARE(out, (std::vector<std::uint8_t>{0x98, 0xba, 0xdc, 0xfe}));
-        RegionCopy::make(whole, columns, columns, 4)->run(reinterpret_cast<const std::byte*>(data.data()),
-                                                          reinterpret_cast<std::byte*>(out.data()));
+        RegionCopy::make(whole, columns, columns, 4)
+            ->run(reinterpret_cast<const std::byte*>(data.data()),
+                  reinterpret_cast<std::byte*>(out.data()));
         QCOMPARE(out, (std::vector<std::uint8_t>{0x32, 0x76, 0xba, 0xfe}));
         columns.dims[1] = IndexSet(1, 3);
         const auto refused = RegionCopy::make(whole, columns, columns, 4);
         QVERIFY(!refused);
-        QCOMPARE(QString::fromStdString(refused.error().message), QString("elements of 4 bits would be cut inside of a byte"));
+        QCOMPARE(QString::fromStdString(refused.error().message),
+                 QString("elements of 4 bits would be cut inside of a byte"));
     }
 
     void aRegionOutsideIsRefused() {

@@ -20,7 +20,8 @@ using namespace shardwright::test;
 namespace {
 
 /// The model with annotations, as bytes.
-std::string annotated(Document document, const std::string& mesh, const std::vector<std::string>& shards) {
+std::string annotated(Document document, const std::string& mesh,
+                      const std::vector<std::string>& shards) {
     LayoutPool pool;
     AnnotateRequest request;
     request.mesh = mesh;
@@ -35,7 +36,9 @@ std::string annotated(Document document, const std::string& mesh, const std::vec
 ModelBuilder mlp() {
     ModelBuilder builder;
     builder.input("x", {4, 16}).weight("w1", {16, 32}).weight("w2", {32, 16});
-    builder.op("MatMul", {"x", "w1"}, {"h"}, "mm1").op("Relu", {"h"}, {"a"}, "act").op("MatMul", {"a", "w2"}, {"y"}, "mm2");
+    builder.op("MatMul", {"x", "w1"}, {"h"}, "mm1")
+        .op("Relu", {"h"}, {"a"}, "act")
+        .op("MatMul", {"a", "w2"}, {"y"}, "mm2");
     return builder.output("y", {4, 16});
 }
 
@@ -94,7 +97,8 @@ private slots:
         QCOMPARE(report.outputs.size(), std::size_t(1));
         QCOMPARE(report.outputs[0].name, std::string("y"));
         QVERIFY(report.outputs[0].maxRel <= 1e-5);
-        QVERIFY(report.predicted == (std::map<std::string, RunKindTotal>{{"all-reduce", {1, 4 * 16 * 4}}}));
+        QVERIFY(report.predicted ==
+                (std::map<std::string, RunKindTotal>{{"all-reduce", {1, 4 * 16 * 4}}}));
         QVERIFY(report.executed == report.predicted);
         QCOMPARE(report.devices.size(), std::size_t(2));
         QCOMPARE(report.mesh, std::string("tp=2"));
@@ -140,9 +144,12 @@ private slots:
         QTest::addColumn<int>("nth");
         QTest::addColumn<QString>("tensor");
         for (int nth : {0, 1})
-            for (const auto& [fault, name] : {std::pair{Fault::Drop, "drop"}, {Fault::Double, "double"}, {Fault::Shrink, "shrink"},
+            for (const auto& [fault, name] : {std::pair{Fault::Drop, "drop"},
+                                              {Fault::Double, "double"},
+                                              {Fault::Shrink, "shrink"},
                                               {Fault::Exchange, "exchange"}})
-                QTest::addRow("%s transfer %d", name, nth) << int(fault) << nth << (nth == 0 ? "y1" : "y2");
+                QTest::addRow("%s transfer %d", name, nth)
+                    << int(fault) << nth << (nth == 0 ? "y1" : "y2");
     }
     void faultsAreSeenAndNamed() {
         QFETCH(int, fault);
@@ -154,7 +161,8 @@ private slots:
         for (const char* i : {"1", "2", "3"}) {
             const std::string n = i;
             builder.weight("a" + n, {16, 32}).weight("b" + n, {32, 16});
-            builder.op("MatMul", {in, "a" + n}, {"h" + n}).op("MatMul", {"h" + n, "b" + n}, {"y" + n});
+            builder.op("MatMul", {in, "a" + n}, {"h" + n})
+                .op("MatMul", {"h" + n, "b" + n}, {"y" + n});
             in = "y" + n;
         }
         builder.output("y3", {4, 16});
@@ -164,7 +172,8 @@ private slots:
         Recorder recorder;
         RunHooks hooks;
         hooks.decorate = [&](std::unique_ptr<Communicator> inner) {
-            return std::make_unique<CommunicatorFault>(std::move(inner), static_cast<Fault>(fault), nth);
+            return std::make_unique<CommunicatorFault>(std::move(inner), static_cast<Fault>(fault),
+                                                       nth);
         };
         const RunOutcome outcome = runJob(request, recorder.sink(), {}, hooks);
         const RunReport report = reportOf(outcome);
@@ -208,7 +217,8 @@ private slots:
         QVERIFY(reportOf(runJob(request, recorder.sink())).verified == true);
         QFile trace(folder.filePath("trace.json"));
         QVERIFY(trace.open(QIODevice::ReadOnly));
-        const auto events = QJsonDocument::fromJson(trace.readAll()).object()["traceEvents"].toArray();
+        const auto events =
+            QJsonDocument::fromJson(trace.readAll()).object()["traceEvents"].toArray();
         int exchanges = 0;
         for (const auto& event : events)
             exchanges += event.toObject()["cat"].toString() == "exchange" ? 1 : 0;
