@@ -173,7 +173,8 @@ private:
             for (const int v : layers[r])
                 height = std::max(height, spot(v).height);
             m_top[r] = y;
-            m_bottom[r] = y + height;
+            // Lines run straight down behind the title.
+            m_bottom[r] = y + height + (r == 0 && portsAbove ? m_options.titleHeight : 0);
             for (const int v : layers[r])
                 spot(v).y = y + offsetInRank(v, height);
             if (r + 1 < layers.size())

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -15,6 +16,8 @@ namespace shardwright {
 namespace {
 
 using Kind = RankedLayout::Kind;
+
+constexpr float kMaxShift = 60;
 
 std::size_t at(int index) {
     return static_cast<std::size_t>(index);
@@ -192,8 +195,12 @@ std::vector<float> alignBlocks(const RankedLayout& layout, const std::vector<flo
         const auto& link = layout.links[l];
         const bool inner = layout.vertices[at(link.upper)].kind == Kind::Bend &&
                            layout.vertices[at(link.lower)].kind == Kind::Bend;
-        above[at(link.lower)].push_back({link.upper, upperOffset[l] - lowerOffset[l], inner});
-        below[at(link.upper)].push_back({link.lower, lowerOffset[l] - upperOffset[l], inner});
+        // Large open scopes are put middle under middle: with straight lines between ports that lie far from it, a
+        // stack of layers would drift sideways.
+        const float shift = upperOffset[l] - lowerOffset[l];
+        const float used = std::abs(shift) > kMaxShift ? 0.0F : shift;
+        above[at(link.lower)].push_back({link.upper, used, inner});
+        below[at(link.upper)].push_back({link.lower, -used, inner});
     }
     std::array<std::vector<float>, 4> passes;
     std::array<float, 4> low{}, high{}, width{};

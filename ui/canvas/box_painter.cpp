@@ -134,7 +134,7 @@ void ScenePainter::paintNode(const PlacedBox& box) {
     };
     if (onlyHeader)
         return;
-    const std::string name = shownName(graph, box.node);
+    const std::string name = shownName(graph, box.node, m_scene.structure()->place(box.node).scope);
     if (!name.empty())
         line(cleanText(name), m_theme.text, Qt::ElideMiddle);
     const std::vector<ValueId> weights = weightsOf(graph, box.node);

@@ -19,11 +19,11 @@ float stepped(double width) {
 
 }  // namespace
 
-BoxSize nodeBoxSize(const GraphIndex& graph, NodeId id, const TextMetrics& metrics) {
+BoxSize nodeBoxSize(const GraphIndex& graph, NodeId id, ScopeId drawnIn, const TextMetrics& metrics) {
     const std::string_view op = graph.opType(id);
     double width = metrics.titleWidth(op.substr(0, 64)) + kPadding + kChipRoom;
     int lines = 0;
-    const std::string name = shownName(graph, id);
+    const std::string name = shownName(graph, id, drawnIn);
     if (!name.empty()) {
         width = std::max(width, metrics.smallWidth(sameDigits(name)) + kPadding);
         ++lines;
@@ -42,12 +42,17 @@ BoxSize scopeBoxSize(const std::string& name, const TextMetrics& metrics) {
     return {std::max(stepped(metrics.titleWidth(sameDigits(name)) + kPadding + 24), 156.0F), 66};
 }
 
-std::string shownName(const GraphIndex& graph, NodeId id) {
+std::string shownName(const GraphIndex& graph, NodeId id, ScopeId drawnIn) {
     std::string name = graph.label(id);
     // Exporters name a node after its scope and operator; what the frame and the header say is not said again.
     if (const auto slash = name.rfind('/'); slash != std::string::npos)
         name.erase(0, slash + 1);
-    return name == graph.opType(id) ? std::string() : name;
+    if (name == graph.opType(id))
+        name.clear();
+    for (ScopeId scope = graph.node(id).scope; scope && scope != drawnIn && graph.scope(scope).parent;
+         scope = graph.scope(scope).parent)
+        name = graph.scope(scope).name + (name.empty() ? "" : "/" + name);
+    return name;
 }
 
 std::vector<ValueId> weightsOf(const GraphIndex& graph, NodeId id) {

@@ -22,12 +22,13 @@ inline constexpr float kLineHeight = 17;
 inline constexpr float kFrameTitleHeight = 28;
 inline constexpr int kWeightLines = 2;
 
-BoxSize nodeBoxSize(const GraphIndex& graph, NodeId id, const TextMetrics& metrics);
+BoxSize nodeBoxSize(const GraphIndex& graph, NodeId id, ScopeId drawnIn, const TextMetrics& metrics);
 BoxSize valueBoxSize(const std::string& name, const TextMetrics& metrics);
 BoxSize scopeBoxSize(const std::string& name, const TextMetrics& metrics);
 
-/// The node's name without the scope that is drawn around it; empty where it has none.
-std::string shownName(const GraphIndex& graph, NodeId id);
+/// The node's name without the scope that is drawn around it, but with those in between; empty where neither says
+/// more than the operator.
+std::string shownName(const GraphIndex& graph, NodeId id, ScopeId drawnIn);
 /// Weights that are drawn inside the node, by slot.
 std::vector<ValueId> weightsOf(const GraphIndex& graph, NodeId id);
 /// The last part of a weight's name: "weight" of "model.layers.0.fc1.weight".

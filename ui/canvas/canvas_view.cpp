@@ -195,6 +195,9 @@ void GraphCanvas::centreOn(NodeId node) {
 void GraphCanvas::centreOnScope(ScopeId scope) {
     if (!m_scene || !m_placed || !scope)
         return;
+    if (const auto& nodes = m_placed->graph().scope(scope).nodes;
+        !m_placed->structure()->container(scope).drawn && !nodes.empty())
+        return centreOn(nodes.front());
     if (m_scene->reveal(scope) || m_placed->boxOf(scope) < 0) {
         requestScene({scope, {}, {}, true});
         return;

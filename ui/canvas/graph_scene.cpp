@@ -22,12 +22,16 @@ void GraphScene::openSmallScopes() {
     m_open[0] = true;
     const auto& order = m_structure->scopesInnerLast();
     int boxes = static_cast<int>(m_structure->container(ScopeId(0)).items.size());
-    const bool whole = m_structure->container(ScopeId(0)).nodesInside <= kSmallModel;
+    const int total = m_structure->container(ScopeId(0)).nodesInside;
+    const bool whole = total <= kSmallModel;
     for (std::size_t i = 1; i < order.size(); ++i) {
         const SceneContainer& inside = m_structure->container(order[i]);
         const int more = static_cast<int>(inside.items.size());
         const bool alone = more == 1 || boxes <= 8;
-        if (!m_open[inside.parent.index()] || (!whole && !alone && boxes + more > kComfortable) || more > 200)
+        // The one scope that holds nearly everything says nothing while it is closed.
+        const bool dominant = inside.nodesInside * 5 >= total * 4 && more <= 3 * kComfortable;
+        const bool fits = whole || alone || dominant || boxes + more <= kComfortable;
+        if (!inside.drawn || !m_open[inside.parent.index()] || !fits || more > 200)
             continue;
         m_open[order[i].index()] = true;
         boxes += more;
@@ -35,7 +39,8 @@ void GraphScene::openSmallScopes() {
 }
 
 bool GraphScene::setExpanded(ScopeId scope, bool expanded) {
-    if (!scope || scope.index() == 0 || scope.index() >= m_open.size() || m_open[scope.index()] == expanded)
+    if (!scope || scope.index() == 0 || scope.index() >= m_open.size() || m_open[scope.index()] == expanded ||
+        !m_structure->container(scope).drawn)
         return false;
     m_open[scope.index()] = expanded;
     return true;

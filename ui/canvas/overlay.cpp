@@ -136,8 +136,9 @@ private:
 
     void sumScopes() {
         for (const NodeInfo& node : m_analysis.graph().nodes) {
-            const NodeMarks& marks = m_out->m_nodes[node.id.index()];
-            ScopeMarks& scope = m_out->m_scopes[node.scope.index()];
+            NodeMarks& marks = m_out->m_nodes[node.id.index()];
+            std::sort(marks.axes.begin(), marks.axes.end());
+            ScopeMarks& scope = m_out->m_scopes[m_structure.place(node.id).scope.index()];
             scope.errors += marks.errors;
             scope.warnings += marks.warnings;
             scope.annotated += marks.explicitLayout || marks.stage >= 0;

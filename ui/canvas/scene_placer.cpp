@@ -8,6 +8,8 @@
 #include "ui/canvas/graph_scene.h"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 #include <unordered_map>
 
 namespace shardwright {
@@ -28,16 +30,52 @@ struct ScopeInput {
     std::vector<ValueId> values;  ///< By net.
 };
 
+/// Items so that edges lead forward. Closed scopes can read each other's results in turn; such a circle is cut where the
+/// item comes that is first in the order of the model.
+std::vector<int> forwardOrder(const SceneContainer& inside) {
+    const std::size_t count = inside.items.size();
+    std::vector<std::vector<int>> readers(count);
+    std::vector<int> waiting(count);
+    for (const SceneEdge& edge : inside.edges) {
+        readers[at(edge.from)].push_back(edge.to);
+        ++waiting[at(edge.to)];
+    }
+    std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (waiting[i] == 0)
+            ready.push(static_cast<int>(i));
+    }
+    std::vector<int> order;
+    std::vector<bool> done(count);
+    for (std::size_t first = 0; order.size() < count;) {
+        while (first < count && done[first])
+            ++first;
+        const int next = ready.empty() ? static_cast<int>(first) : ready.top();
+        if (!ready.empty())
+            ready.pop();
+        if (done[at(next)])
+            continue;
+        done[at(next)] = true;
+        order.push_back(next);
+        for (const int reader : readers[at(next)]) {
+            if (--waiting[at(reader)] == 0)
+                ready.push(reader);
+        }
+    }
+    return order;
+}
+
 ScopeInput scopeInput(const SceneContainer& inside) {
     ScopeInput result;
     std::vector<int> position(inside.items.size());
+    const std::vector<int> order = forwardOrder(inside);
     const auto add = [&](auto&& wanted, LayoutInput::Pin pin) {
-        for (std::size_t i = 0; i < inside.items.size(); ++i) {
-            const SceneItem& item = inside.items[i];
+        for (const int i : order) {
+            const SceneItem& item = inside.items[at(i)];
             if (!wanted(item.kind))
                 continue;
-            position[i] = static_cast<int>(result.itemOf.size());
-            result.itemOf.push_back(static_cast<int>(i));
+            position[at(i)] = static_cast<int>(result.itemOf.size());
+            result.itemOf.push_back(i);
             result.input.items.push_back({item.width, item.height, pin});
         }
     };
@@ -71,7 +109,8 @@ public:
         const auto& order = m_structure.scopesInnerLast();
         for (const ScopeId scope : order) {
             const ScopeId parent = m_structure.container(scope).parent;
-            m_visible.push_back(!parent || (m_request.open[parent.index()] && m_visible[positionOf(parent)]));
+            m_visible.push_back(m_structure.container(scope).drawn &&
+                                (!parent || (m_request.open[parent.index()] && m_visible[positionOf(parent)])));
             m_position[scope.value] = m_visible.size() - 1;
         }
         for (std::size_t i = order.size(); i-- > 0;) {

@@ -28,6 +28,8 @@ public:
     std::shared_ptr<const SceneStructure> run() {
         orderScopes();
         numberNodes();
+        findHomes();
+        numberScopes();
         findGraphScopes();
         for (const ScopeId scope : m_out->m_order)
             addItems(scope);
@@ -70,24 +72,92 @@ private:
                 }
             }
         }
+    }
+
+    ScopeId commonScope(ScopeId a, ScopeId b) const {
+        while (a != b) {
+            if (m_out->container(a).depth >= m_out->container(b).depth)
+                a = m_out->container(a).parent;
+            else
+                b = m_out->container(b).parent;
+        }
+        return a;
+    }
+
+    /// Nodes without any input but weights (shared or cast weights, constants) go to what reads them: at the root of
+    /// a large model there can be hundreds.
+    void findHomes() {
+        m_home.reserve(m_graph.nodes.size());
+        for (const NodeInfo& node : m_graph.nodes)
+            m_home.push_back(node.scope);
+        for (const NodeInfo& node : m_graph.nodes) {
+            const bool source = node.bodies.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+                return !id || m_graph.value(id).kind == ValueKind::Initializer;
+            });
+            ScopeId home;
+            for (const ValueId value : node.outputs) {
+                if (!source || !value)
+                    continue;
+                if (m_graph.value(value).isGraphOutput)
+                    home = node.scope;
+                for (const ValueUse& use : m_graph.value(value).uses) {
+                    const ScopeId reader = m_graph.node(use.node).scope;
+                    home = home ? commonScope(home, reader) : reader;
+                }
+            }
+            if (home && home != node.scope && m_out->contains(node.scope, home))
+                m_home[node.id.index()] = home;
+        }
+        m_nodesOf.resize(m_graph.scopes.size());
+        for (std::size_t n = 0; n < m_home.size(); ++n) {
+            m_nodesOf[m_home[n].index()].push_back(NodeId(n));
+            ++container(m_home[n]).nodesInside;
+        }
+    }
+
+    bool isWholeGraph(const ScopeInfo& scope) const {
+        return !scope.parent || scope.bodyOf || m_functionScopes.contains(scope.id.value);
+    }
+
+    /// From inner scopes to outer ones: counts, positions, and which scopes are worth a box.
+    void numberScopes() {
+        for (const GraphInfo& graph : m_graph.graphs) {
+            if (graph.kind == GraphKind::Function) {
+                for (const NodeId node : graph.nodes)
+                    m_functionScopes.insert(outermost(m_graph.node(node).scope).value);
+            }
+        }
         m_scopeKey.assign(m_graph.scopes.size(), kFar);
+        std::vector<std::int64_t> keySum(m_graph.scopes.size());
         for (std::size_t i = m_out->m_order.size(); i-- > 0;) {
             const ScopeInfo& scope = m_graph.scope(m_out->m_order[i]);
             SceneContainer& inside = container(scope.id);
-            int& key = m_scopeKey[scope.id.index()];
-            for (const NodeId id : scope.nodes)
-                key = std::min(key, m_nodeKey[id.index()]);
-            inside.directNodes = static_cast<int>(scope.nodes.size());
-            inside.nodesInside += inside.directNodes;
+            auto& nodes = m_nodesOf[scope.id.index()];
+            // A scope is where its nodes are in the mean; where single ones are says little.
+            std::int64_t& sum = keySum[scope.id.index()];
+            for (const NodeId id : nodes)
+                sum += m_nodeKey[id.index()];
+            m_scopeKey[scope.id.index()] = static_cast<int>(sum / std::max(inside.nodesInside, 1));
             // A body belongs just before the node that it is a body of.
             if (scope.bodyOf)
-                key = m_nodeKey[scope.bodyOf.index()];
-            if (inside.parent) {
-                container(inside.parent).nodesInside += inside.nodesInside;
-                int& outer = m_scopeKey[inside.parent.index()];
-                outer = std::min(outer, key);
-            }
+                m_scopeKey[scope.id.index()] = m_nodeKey[scope.bodyOf.index()];
+            if (!inside.parent)
+                continue;
+            container(inside.parent).nodesInside += inside.nodesInside;
+            keySum[inside.parent.index()] += sum;
+            if (inside.nodesInside > 1 || isWholeGraph(scope))
+                continue;
+            inside.drawn = false;
+            auto& around = m_nodesOf[inside.parent.index()];
+            around.insert(around.end(), nodes.begin(), nodes.end());
+            nodes.clear();
         }
+    }
+
+    ScopeId outermost(ScopeId scope) const {
+        while (m_out->container(scope).parent && m_out->container(scope).parent != ScopeId(0))
+            scope = m_out->container(scope).parent;
+        return scope;
     }
 
     /// The scope that stands for a whole graph: the root, a body's or a function's.
@@ -109,14 +179,14 @@ private:
         }
     }
 
-    SceneItem nodeItem(NodeId id) const {
+    SceneItem nodeItem(NodeId id, ScopeId drawnIn) const {
         SceneItem item;
         item.kind = BoxKind::Node;
         item.node = id;
         item.family = opFamily(m_graph.domain(id), m_graph.opType(id));
         if (m_graph.node(id).function)
             item.family = OpFamily::Function;
-        const BoxSize size = nodeBoxSize(m_graph, id, m_metrics);
+        const BoxSize size = nodeBoxSize(m_graph, id, drawnIn, m_metrics);
         item.width = size.width;
         item.height = size.height;
         return item;
@@ -166,22 +236,24 @@ private:
             auto operator<=>(const Entry&) const = default;
         };
         std::vector<Entry> entries;
-        for (const NodeId node : m_graph.scope(id).nodes)
+        for (const NodeId node : m_nodesOf[id.index()])
             entries.push_back({m_nodeKey[node.index()], true, node.value});
-        for (const ScopeId child : m_graph.scope(id).children)
-            entries.push_back({m_scopeKey[child.index()], false, child.value});
+        for (const ScopeId child : m_graph.scope(id).children) {
+            if (container(child).drawn)
+                entries.push_back({m_scopeKey[child.index()], false, child.value});
+        }
         std::sort(entries.begin(), entries.end());
         for (const Entry& entry : entries) {
             const int position = static_cast<int>(inside.items.size());
             if (entry.isNode) {
-                inside.items.push_back(nodeItem(NodeId(entry.id)));
+                inside.items.push_back(nodeItem(NodeId(entry.id), id));
                 m_out->m_nodes[NodeId(entry.id).index()] = {id, position};
             } else {
                 inside.items.push_back(scopeItem(ScopeId(entry.id)));
                 container(ScopeId(entry.id)).itemInParent = position;
             }
         }
-        for (const NodeId node : m_graph.scope(id).nodes) {
+        for (const NodeId node : m_nodesOf[id.index()]) {
             for (const ValueId value : m_graph.node(node).outputs) {
                 if (value && m_graph.value(value).producer == node)
                     m_out->m_producers[value.index()] = m_out->m_nodes[node.index()];
@@ -262,6 +334,9 @@ private:
     const CancelToken& m_cancel;
     std::shared_ptr<SceneStructure> m_out;
     std::vector<int> m_nodeKey, m_scopeKey;
+    std::vector<ScopeId> m_home;                   ///< By node.
+    std::vector<std::vector<NodeId>> m_nodesOf;    ///< By scope: what is drawn directly in it.
+    std::unordered_set<int> m_functionScopes;
     std::vector<ScopeId> m_graphScope;
     std::vector<std::vector<ItemPlace>> m_readers;  ///< By value.
     std::unordered_map<int, int> m_inPorts, m_outPorts;  ///< Of the value at hand, by scope.

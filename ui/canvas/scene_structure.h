@@ -42,7 +42,7 @@ struct SceneEdge {
     ValueId value;
 };
 
-/// The inside of one scope. Items lie in topological order: ports in, everything else, ports out.
+/// The inside of one scope. Items: inputs, then nodes and scopes by their place in the model, outputs, ports.
 struct SceneContainer {
     ScopeId parent;
     int itemInParent = -1;
@@ -50,7 +50,8 @@ struct SceneContainer {
     std::vector<SceneItem> items;
     std::vector<SceneEdge> edges;
     int nodesInside = 0;   ///< Including inner scopes.
-    int directNodes = 0;
+    /// False for a scope around a single node: it has no box, its node lies in the scope around.
+    bool drawn = true;
 };
 
 struct ItemPlace {
@@ -69,6 +70,8 @@ public:
     const std::shared_ptr<const Model>& model() const { return m_model; }
     const SceneContainer& container(ScopeId id) const { return m_containers[id.index()]; }
     std::size_t scopeCount() const { return m_containers.size(); }
+    /// Where a node is drawn. Not always in its own scope: a scope of one node is not drawn, and nodes that only
+    /// weights go into lie beside what reads them.
     ItemPlace place(NodeId id) const { return m_nodes[id.index()]; }
     /// The item that produces a value: its node or its input box; item -1 for weights.
     ItemPlace producer(ValueId id) const { return m_producers[id.index()]; }
