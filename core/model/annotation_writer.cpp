@@ -12,27 +12,6 @@ namespace {
 /// The first version of the IR with device configurations.
 constexpr std::int64_t kFirstAnnotatedIr = 11;
 
-bool writeNodes(const Annotations& before, const Annotations& after, onnx::ModelProto& proto) {
-    std::vector<NodeId> changed;
-    for (std::size_t i = 0; i < before.nodes.size(); ++i) {
-        if (!sameAnnotation(before.nodes[i], i < after.nodes.size() ? after.nodes[i] : nullptr))
-            changed.push_back(NodeId(i));
-    }
-    if (changed.empty())
-        return false;
-    const auto graphs = listGraphs(proto);
-    auto graph = graphs.begin();
-    for (const NodeId id : changed) {
-        while (id.value >= graph->firstNode.value + graph->nodes->size())
-            ++graph;
-        auto* list = graph->nodes->Mutable(id.value - graph->firstNode.value)->mutable_device_configurations();
-        list->Clear();
-        if (id.index() < after.nodes.size() && after.nodes[id.index()])
-            list->Add(after.nodes[id.index()]->begin(), after.nodes[id.index()]->end());
-    }
-    return true;
-}
-
 bool writeConfigurations(const Annotations& before, const Annotations& after, onnx::ModelProto& proto) {
     Annotations a;
     Annotations b;
@@ -84,13 +63,38 @@ bool isAnnotated(const Annotations& annotations) {
 
 }  // namespace
 
+std::vector<NodeId> changedNodes(const Annotations& before, const Annotations& after) {
+    std::vector<NodeId> changed;
+    for (std::size_t i = 0; i < before.nodes.size(); ++i) {
+        if (!sameAnnotation(before.nodes[i], i < after.nodes.size() ? after.nodes[i] : nullptr))
+            changed.push_back(NodeId(i));
+    }
+    return changed;
+}
+
+void writeModelFields(const Annotations& before, const Annotations& after, onnx::ModelProto& proto) {
+    bool changed = writeConfigurations(before, after, proto);
+    changed = writeMetadata(before, after, proto) || changed;
+    if ((changed || !changedNodes(before, after).empty()) && isAnnotated(after))
+        proto.set_ir_version(std::max<std::int64_t>(proto.ir_version(), kFirstAnnotatedIr));
+}
+
 void writeAnnotations(const Model& model, const Annotations& annotations, onnx::ModelProto& proto) {
     const Annotations before = Annotations::fromModel(model);
-    bool changed = writeNodes(before, annotations, proto);
-    changed = writeConfigurations(before, annotations, proto) || changed;
-    changed = writeMetadata(before, annotations, proto) || changed;
-    if (changed && isAnnotated(annotations))
-        proto.set_ir_version(std::max<std::int64_t>(proto.ir_version(), kFirstAnnotatedIr));
+    writeModelFields(before, annotations, proto);
+    const std::vector<NodeId> changed = changedNodes(before, annotations);
+    if (changed.empty())
+        return;
+    const auto graphs = listGraphs(proto);
+    auto graph = graphs.begin();
+    for (const NodeId id : changed) {
+        while (id.value >= graph->firstNode.value + graph->nodes->size())
+            ++graph;
+        auto* list = graph->nodes->Mutable(id.value - graph->firstNode.value)->mutable_device_configurations();
+        list->Clear();
+        if (id.index() < annotations.nodes.size() && annotations.nodes[id.index()])
+            list->Add(annotations.nodes[id.index()]->begin(), annotations.nodes[id.index()]->end());
+    }
 }
 
 }  // namespace shardwright

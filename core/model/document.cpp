@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/document.h"
 
+#include "model/annotation_splice.h"
 #include "model/annotation_writer.h"
 #include "model/external_data.h"
 #include "model/file_bytes.h"
@@ -86,14 +87,20 @@ Result<std::string> Document::toBytes() const {
             return Error{"cannot be written in text format", pathText(model->path())};
         return text;
     }
-    const onnx::ModelProto proto = toProto();
-    const std::size_t size = proto.ByteSizeLong();
-    if (size > kLargestModel)
+    const auto tooLarge = [&](std::size_t size) {
         return Error{"would have " + std::to_string(size) + " bytes with these annotations; an ONNX file has at most " +
                          std::to_string(kLargestModel) + " (2 GiB)",
                      pathText(model->path())};
+    };
+    if (auto spliced = spliceAnnotations(*model, annotations)) {
+        if (spliced->size() > kLargestModel)
+            return tooLarge(spliced->size());
+        return std::move(*spliced);
+    }
+    const onnx::ModelProto proto = toProto();
+    if (proto.ByteSizeLong() > kLargestModel)
+        return tooLarge(proto.ByteSizeLong());
     std::string bytes;
-    bytes.reserve(size);
     if (!proto.SerializePartialToString(&bytes))
         return Error{"cannot be serialised", pathText(model->path())};
     return bytes;

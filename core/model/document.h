@@ -84,7 +84,8 @@ struct Document {
 
     /// The ModelProto with the present annotations; ir_version is raised to 11 where annotated.
     onnx::ModelProto toProto() const;
-    /// File contents: the opened bytes where nothing differs from the file, else toProto() in the opened format.
+    /// File contents in the opened format: the opened bytes where nothing differs from the file, else the message of
+    /// toProto(), in a binary file with every byte but the annotations where it was.
     Result<std::string> toBytes() const;
     /// Atomic: temporary file in the same folder, flush, rename; keeps the mode; follows a symlink to its target.
     /// External data is not touched; saving into another folder with external data is refused with

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The scope of a node is that of its graph (the root, a function, a body below its owner), and below it what the
-// exporter wrote: metadata, node name, name of the first output, in this order. Constants without any join
-// their consumers. A graph that still has very many nodes without a scope is cut into chunks of its order.
+// exporter wrote: metadata, node name, name of the first output, in this order. Constant nodes without any join their
+// consumers. A graph that still has very many nodes without a scope is cut into chunks of its order.
 
 #include "model/graph_builder.h"
 #include "model/scope_names.h"
@@ -124,17 +124,42 @@ private:
         return a;
     }
 
-    /// PyTorch's tracing exporter leaves constants without a scope; drawn at the root they would swamp it.
+    /// Whether a node's value is the same in every run, as of Constant, or of DequantizeLinear on a weight. In order.
+    std::vector<bool> constantNodes(const GraphInfo& graph) const {
+        std::vector<bool> constant(graph.nodes.size(), false);
+        for (const NodeId id : graph.order) {
+            const NodeInfo& node = m_index.node(id);
+            const auto isConstant = [&](ValueId input) {
+                if (!input)
+                    return true;
+                const ValueInfo& value = m_index.value(input);
+                if (value.graph != graph.id || !value.producer)
+                    return value.kind == ValueKind::Initializer;
+                return bool(constant[static_cast<std::size_t>(m_index.node(value.producer).index)]);
+            };
+            constant[static_cast<std::size_t>(node.index)] =
+                node.bodies.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), isConstant);
+        }
+        return constant;
+    }
+
+    /// PyTorch's tracing exporter leaves constants without a scope, quantisers the nodes that unpack weights; drawn at
+    /// the root they would swamp it. Consumers first, so that chains move together.
     void placeConstants(const GraphInfo& graph) {
         const ScopeId root = m_roots[graph.id.index()];
-        for (const NodeId id : graph.nodes) {
-            NodeInfo& node = m_index.nodes[id.index()];
-            if (node.scope != root || node.proto->op_type() != "Constant" || node.outputs.empty() || !node.outputs[0])
+        const std::vector<bool> constant = constantNodes(graph);
+        for (auto id = graph.order.rbegin(); id != graph.order.rend(); ++id) {
+            NodeInfo& node = m_index.nodes[id->index()];
+            if (node.scope != root || !constant[static_cast<std::size_t>(node.index)])
                 continue;
             ScopeId scope;
-            for (const ValueUse& use : m_index.value(node.outputs[0]).uses) {
-                const ScopeId of = m_index.node(use.node).scope;
-                scope = scope ? commonScope(scope, of) : of;
+            for (const ValueId output : node.outputs) {
+                if (!output)
+                    continue;
+                for (const ValueUse& use : m_index.value(output).uses) {
+                    const ScopeId of = m_index.node(use.node).scope;
+                    scope = scope ? commonScope(scope, of) : of;
+                }
             }
             if (scope)
                 node.scope = scope;

@@ -81,6 +81,7 @@ private:
 
     // shape_pass_functions.cpp
     void callFunction(const NodeInfo& node);
+    bool runFunction(const NodeInfo& node, Call& call);
     std::string callKey(const NodeInfo& node) const;
     void bindFunctionInputs(const NodeInfo& node, const GraphInfo& function);
     Attributes functionAttributes(const NodeInfo& node, const onnx::FunctionProto& function) const;

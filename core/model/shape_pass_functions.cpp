@@ -52,31 +52,37 @@ void ShapePass::bindFunctionInputs(const NodeInfo& node, const GraphInfo& functi
     }
 }
 
-void ShapePass::callFunction(const NodeInfo& node) {
+bool ShapePass::runFunction(const NodeInfo& node, Call& call) {
     const GraphInfo& function = m_index.graph(node.function);
-    const auto [known, added] = m_calls.try_emplace(callKey(node));
-    if (added) {
-        const std::string why = m_active[function.id.index()] ? "calls itself" : whyNotEnter();
-        if (!why.empty()) {
-            m_calls.erase(known);
-            return complain(node, why);
-        }
-        const std::string key = known->first;  // Calls inside may move the table.
-        const Attributes attributes = functionAttributes(node, *m_sources[function.id.index()].function);
-        const Attributes* const outer = std::exchange(m_attributes, &attributes);
-        m_active[function.id.index()] = true;
-        ++m_depth;
-        bindFunctionInputs(node, function);
-        runGraph(function.id);
-        --m_depth;
-        m_active[function.id.index()] = false;
-        m_attributes = outer;
-        Call& call = m_calls[key];
-        for (const ValueId id : function.outputs)
-            call.outputs.push_back(of(id));
-        summarise(function.id);
+    const std::string why = m_active[function.id.index()] ? "calls itself" : whyNotEnter();
+    if (!why.empty()) {
+        complain(node, why);
+        return false;
     }
-    const Call& call = m_calls[callKey(node)];
+    const Attributes attributes = functionAttributes(node, *m_sources[function.id.index()].function);
+    const Attributes* const outer = std::exchange(m_attributes, &attributes);
+    m_active[function.id.index()] = true;
+    ++m_depth;
+    bindFunctionInputs(node, function);
+    runGraph(function.id);
+    --m_depth;
+    m_active[function.id.index()] = false;
+    m_attributes = outer;
+    for (const ValueId id : function.outputs)
+        call.outputs.push_back(of(id));
+    summarise(function.id);
+    return true;
+}
+
+void ShapePass::callFunction(const NodeInfo& node) {
+    const std::string key = callKey(node);
+    if (!m_calls.contains(key)) {
+        Call made;
+        if (!runFunction(node, made))
+            return;
+        m_calls.emplace(key, std::move(made));
+    }
+    const Call& call = m_calls.at(key);
     for (std::size_t i = 0; i < node.outputs.size() && i < call.outputs.size(); ++i) {
         if (!node.outputs[i])
             continue;

@@ -59,4 +59,4 @@ inline std::optional<std::filesystem::path> generatedModel(const std::string& na
 /// Skips the test function by name where a shared file is missing.
 #define SKIP_WITHOUT(path, what) \
     if (!(path)) \
-    QSKIP(qPrintable(QStringLiteral("needs %1, which is not there").arg(QLatin1String(what))))
+    QSKIP(qPrintable(QStringLiteral("needs %1, which is not there").arg(what)))

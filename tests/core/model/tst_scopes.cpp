@@ -26,7 +26,7 @@ private slots:
                  (Names{"m", "encoder", "layer.0", "attention"}));
         QCOMPARE(scopesFromNameList("['', 'layers.1', 'view_4']"), Names{"layers.1"});
         QCOMPARE(scopesFromNameList("['', 'add']"), Names{});
-        QCOMPARE(scopesFromNameList(R"(['', "it's", 'a\'b', 'x'])"), (Names{"it's", "a'b"}));
+        QCOMPARE(scopesFromNameList("['', \"it's\", 'a\\'b', 'x']"), (Names{"it's", "a'b"}));
         QCOMPARE(scopesFromNameList("['m', 'model', 'x']"), (Names{"m", "model"}));
     }
 
@@ -154,6 +154,21 @@ private slots:
                                .model();
         QCOMPARE(scopeOf(*model, "Constant_1"), std::string("m/a"));
         QCOMPARE(scopeOf(*model, "Constant_2"), std::string("m"));
+    }
+
+    void nodesThatUnpackWeightsJoinTheirConsumers() {
+        const auto model = ModelBuilder{}
+                               .input("x", {4})
+                               .weight("w", {4}, onnx::TensorProto::INT8)
+                               .op("Constant", {}, {"s"}, "scale", {{"value_float", 2.0}})
+                               .op("DequantizeLinear", {"w", "s"}, {"d"}, "dequantize")
+                               .op("Mul", {"x", "d"}, {"y"}, "m/a/Mul")
+                               .op("Relu", {"x"}, {"z"}, "at_the_root")
+                               .output("y", {4})
+                               .model();
+        QCOMPARE(scopeOf(*model, "dequantize"), std::string("m/a"));
+        QCOMPARE(scopeOf(*model, "scale"), std::string("m/a"));
+        QCOMPARE(scopeOf(*model, "at_the_root"), std::string());
     }
 
     void longFlatGraphsAreCutIntoChunks() {
