@@ -43,6 +43,8 @@ endif()
 message(STATUS "libonnx ${ONNX_VERSION}: ${ONNX_DIR}")
 
 set(qt_version 6.4)
+# moc 6.4 fails in libstdc++ headers when it takes the compiler for one with concepts, as its macros say.
+set(CMAKE_AUTOMOC_COMPILER_PREDEFINES OFF)
 if(SHARDWRIGHT_BUILD_UI)
     find_package(Qt6 ${qt_version} QUIET COMPONENTS Core Gui Widgets Svg)
     if(NOT Qt6_FOUND)
