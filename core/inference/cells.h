@@ -11,7 +11,7 @@ namespace shardwright {
 
 /// One factor of a node cut into blocks ("classes"): the common refinement of what all inputs do to it.
 struct FactorCut {
-    std::vector<Component> components{Component{}};  ///< Sizes multiply to the factor's size.
+    std::vector<Component> components = std::vector<Component>(1);  ///< Sizes multiply to the factor's size.
 
     std::int64_t classes() const;
     IndexSet elements(std::int64_t blockClass) const;
