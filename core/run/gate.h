@@ -9,7 +9,7 @@ namespace shardwright {
 /// How long a waiting thread stays awake.
 struct WaitPolicy {
     int spins = 0;
-    int yields = 0;
+    int yieldMicroseconds = 0;
 };
 
 /// A reusable barrier that can be poisoned. Either all threads pass a round, or none.

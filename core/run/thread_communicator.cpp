@@ -25,7 +25,7 @@ public:
                                             : static_cast<int>(std::thread::hardware_concurrency());
         // Measured: spinning with more threads than cores costs 20 times the latency, without it 4
         // times.
-        policy = {count <= cores ? 1000 : 0, 64};
+        policy = {count <= cores ? 1000 : 0, 50};
     }
 
     Result<std::shared_ptr<Meeting>> meeting(const DeviceGroup& devices) {

@@ -163,7 +163,8 @@ TensorCheck checkTensor(const RunResult::Output& sharded, const RunResult::Outpu
     check.maxRel = largest > 0 ? check.maxAbs / largest : check.maxAbs;
     check.agrees = !difference.specialsDiffer() && check.maxRel <= check.tolerance &&
                    !(check.tolerance == 0 && difference.exactlyUnequal());
-    check.note = difference.note();
+    if (!check.agrees)
+        check.note = difference.note();
     return check;
 }
 
