@@ -9,6 +9,7 @@
 #include "sharding/glob.h"
 #include "sharding/mesh_metadata.h"
 #include "sharding/option_layout.h"
+#include "sharding/option_targets.h"
 #include "sharding/shard_text.h"
 
 #include <onnx/onnx_pb.h>
@@ -16,7 +17,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <unordered_map>
+#include <set>
 
 namespace shardwright {
 
@@ -29,49 +30,6 @@ std::optional<int> parseNumber(std::string_view text) {
         return std::nullopt;
     return number;
 }
-
-/// Nodes by the tensors they read or write.
-class TensorIndex {
-public:
-    explicit TensorIndex(const GraphIndex& graph) {
-        for (const NodeInfo& node : graph.nodes) {
-            const auto add = [&](const std::string& name) {
-                if (name.empty())
-                    return;
-                auto& nodes = m_nodes[name];
-                if (nodes.empty() || nodes.back() != node.id)
-                    nodes.push_back(node.id);
-            };
-            std::for_each(node.proto->input().begin(), node.proto->input().end(), add);
-            std::for_each(node.proto->output().begin(), node.proto->output().end(), add);
-        }
-    }
-
-    /// Calls back with (tensor, nodes) for each name that the glob matches.
-    template <class Callback>
-    void match(const std::string& glob, const Callback& callback) const {
-        if (const auto literal = literalOf(glob)) {
-            const auto found = m_nodes.find(*literal);
-            if (found != m_nodes.end())
-                callback(found->first, found->second);
-            return;
-        }
-        for (const auto& [name, nodes] : m_nodes) {
-            if (globMatches(glob, name))
-                callback(name, nodes);
-        }
-    }
-
-    std::set<std::string_view> names() const {
-        std::set<std::string_view> names;
-        for (const auto& [name, nodes] : m_nodes)
-            names.insert(name);
-        return names;
-    }
-
-private:
-    std::unordered_map<std::string_view, std::vector<NodeId>> m_nodes;
-};
 
 class Annotator {
 public:
@@ -193,7 +151,7 @@ private:
                 entry->second = {i, *stage};
             }
             if (!any)
-                return noNode(pattern, place);
+                return noNodeMatches(graph(), pattern, place);
             for (const auto& [earlier, nodes] : replaced)
                 m_outcome.warnings.push_back(place + " replaces --stage " +
                                              quoteName(m_request.stages[earlier]) + " at " +
@@ -213,71 +171,6 @@ private:
                (nodes.size() > 1 ? " and " + std::to_string(nodes.size() - 1) + " more" : "");
     }
 
-    Error noNode(const std::string& pattern, const std::string& place) const {
-        const std::size_t mark = findUnescaped(pattern, '!');
-        const std::string glob = mark == std::string::npos ? pattern : pattern.substr(mark + 1);
-        std::vector<std::string> labels;
-        for (const NodeInfo& node : graph().nodes)
-            labels.push_back(graph().label(node.id));
-        return {"no node matches " + quoteName(pattern) +
-                    suggestion(glob, std::set<std::string_view>(labels.begin(), labels.end())),
-                place};
-    }
-
-    using Target = std::pair<NodeId, std::string>;
-
-    /// All nodes and tensors that an option names.
-    std::vector<Target> targetsOf(const ShardOption& option, const TensorIndex& index) const {
-        std::vector<Target> targets;
-        const auto wanted = [&](NodeId node) {
-            return option.node.empty() || nodeMatches(option.node, graph(), node);
-        };
-        if (option.tensor[0] != '#') {
-            index.match(option.tensor,
-                        [&](std::string_view tensor, const std::vector<NodeId>& nodes) {
-                            for (const NodeId node : nodes) {
-                                if (wanted(node))
-                                    targets.emplace_back(node, tensor);
-                            }
-                        });
-            return targets;
-        }
-        const bool output = option.tensor.starts_with("#out");
-        const auto slot =
-            parseNumber(std::string_view(option.tensor).substr(output ? 4 : 3)).value_or(-1);
-        for (const NodeInfo& node : graph().nodes) {
-            const auto& names = output ? node.proto->output() : node.proto->input();
-            if (slot >= 0 && slot < names.size() && !names[slot].empty() && wanted(node.id))
-                targets.emplace_back(node.id, names[slot]);
-        }
-        return targets;
-    }
-
-    Error noTarget(const ShardOption& option, const TensorIndex& index) const {
-        const std::string place = "--shard " + quoteName(option.text);
-        const bool anyNode =
-            option.node.empty() ||
-            std::any_of(graph().nodes.begin(), graph().nodes.end(), [&](const NodeInfo& node) {
-                return nodeMatches(option.node, graph(), node.id);
-            });
-        if (!anyNode)
-            return noNode(option.node, place);
-        if (option.tensor[0] == '#')
-            return {"no node" +
-                        (option.node.empty() ? "" : " that matches " + quoteName(option.node)) +
-                        " has a tensor " + option.tensor,
-                    place};
-        bool anyTensor = false;
-        index.match(option.tensor, [&](std::string_view, const auto&) { anyTensor = true; });
-        if (anyTensor)
-            return {"no node that matches " + quoteName(option.node) + " has a tensor " +
-                        quoteName(option.tensor),
-                    place};
-        return {"no tensor matches " + quoteName(option.tensor) +
-                    suggestion(option.tensor, index.names()),
-                place};
-    }
-
     Result<void> setLayouts() {
         if (m_request.shards.empty())
             return {};
@@ -288,9 +181,9 @@ private:
             auto option = ShardOption::parse(text);
             if (!option)
                 return option.error();
-            const std::vector<Target> targets = targetsOf(*option, index);
+            const std::vector<Target> targets = targetsOf(*option, graph(), index);
             if (targets.empty())
-                return noTarget(*option, index);
+                return noTargetOf(*option, graph(), index);
             std::map<std::size_t, std::vector<Target>> replaced;
             for (const Target& target : targets) {
                 const auto [entry, added] = winners.try_emplace(target, options.size());

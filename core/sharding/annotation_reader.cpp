@@ -296,47 +296,10 @@ std::shared_ptr<const NodeSpecs> AnnotationReader::read(NodeId node,
     return NodeReader(*this, node, diagnostics).run();
 }
 
-/// Declares the configuration with as many devices as the specs name, or our metadata knows.
 const std::vector<Fix>& AnnotationReader::unknownFixes(const std::string& name) {
     const auto [found, added] = m_unknownFixes.try_emplace(name);
-    if (!added)
-        return found->second;
-    std::int64_t last = 0;
-    const auto see = [&](std::int64_t device) {
-        last = std::max(last, std::min<std::int64_t>(device, kMaxDeviceCount - 1));
-    };
-    for (const auto& annotation : m_document.annotations.nodes) {
-        if (!annotation)
-            continue;
-        for (const auto& entry : *annotation) {
-            if (entry.configuration_id() != name)
-                continue;
-            for (const auto& spec : entry.sharding_spec()) {
-                std::for_each(spec.device().begin(), spec.device().end(), see);
-                for (const auto& group : spec.index_to_device_group_map())
-                    std::for_each(group.value().begin(), group.value().end(), see);
-            }
-        }
-    }
-    const auto metadata = m_document.annotations.metadata.find(meshMetadataKey(name));
-    if (metadata != m_document.annotations.metadata.end()) {
-        const auto parsed = MeshMetadata::parse(metadata->second);
-        if (parsed && parsed->mesh)
-            see(parsed->mesh->deviceCount() - 1);
-    }
-    auto configurations = std::make_shared<std::vector<onnx::DeviceConfigurationProto>>(
-        m_document.annotations.configurations);
-    auto& declared = configurations->emplace_back();
-    declared.set_name(name);
-    declared.set_num_devices(static_cast<int>(last + 1));
-    Fix fix{"declare",
-            "Declare configuration " + quoteName(name) + " with " + std::to_string(last + 1) +
-                (last == 0 ? " device" : " devices"),
-            {},
-            0};
-    fix.edit.title = fix.title;
-    fix.edit.steps.push_back(SetConfigurations{std::move(configurations)});
-    found->second.push_back(std::move(fix));
+    if (added)
+        found->second.push_back(declareFix(m_document, name));
     return found->second;
 }
 

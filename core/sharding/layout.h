@@ -55,7 +55,9 @@ struct Component {
     std::int64_t size = 1;
     std::int64_t shards = 1;
 
-    std::int64_t block() const { return shards <= 0 ? size : (size + shards - 1) / shards; }
+    std::int64_t block() const {
+        return shards <= 0 ? size : size / shards + (size % shards != 0 ? 1 : 0);
+    }
     bool operator==(const Component&) const = default;
 };
 

@@ -68,13 +68,6 @@ std::optional<Pairs> coordinatePairs(const std::vector<Component>& a,
     return pairs;
 }
 
-std::int64_t shardsOf(const std::vector<Component>& dim) {
-    std::int64_t product = 1;
-    for (const Component& component : dim)
-        product *= component.shards;
-    return product;
-}
-
 }  // namespace
 
 bool sameElementMap(const Layout& a, const Layout& b) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sharding/spec_fixes.h"
 
+#include "sharding/annotation_reader.h"
 #include "sharding/codes.h"
+#include "sharding/mesh_metadata.h"
 
 #include <algorithm>
 #include <set>
@@ -193,6 +195,45 @@ std::optional<std::string> meantTensor(const GraphIndex& graph, const ShapeTable
     if (free.size() == 1 && staleSpecs == 1)
         return *free.begin();
     return std::nullopt;
+}
+
+Fix declareFix(const Document& document, const std::string& name) {
+    std::int64_t last = 0;
+    const auto see = [&](std::int64_t device) {
+        last = std::max(last, std::min<std::int64_t>(device, kMaxDeviceCount - 1));
+    };
+    for (const auto& annotation : document.annotations.nodes) {
+        if (!annotation)
+            continue;
+        for (const auto& entry : *annotation) {
+            if (entry.configuration_id() != name)
+                continue;
+            for (const auto& spec : entry.sharding_spec()) {
+                std::for_each(spec.device().begin(), spec.device().end(), see);
+                for (const auto& group : spec.index_to_device_group_map())
+                    std::for_each(group.value().begin(), group.value().end(), see);
+            }
+        }
+    }
+    const auto metadata = document.annotations.metadata.find(meshMetadataKey(name));
+    if (metadata != document.annotations.metadata.end()) {
+        const auto parsed = MeshMetadata::parse(metadata->second);
+        if (parsed && parsed->mesh)
+            see(parsed->mesh->deviceCount() - 1);
+    }
+    auto configurations = std::make_shared<std::vector<onnx::DeviceConfigurationProto>>(
+        document.annotations.configurations);
+    auto& declared = configurations->emplace_back();
+    declared.set_name(name);
+    declared.set_num_devices(static_cast<int>(last + 1));
+    Fix fix{"declare",
+            "Declare configuration " + quoteName(name) + " with " + std::to_string(last + 1) +
+                (last == 0 ? " device" : " devices"),
+            {},
+            0};
+    fix.edit.title = fix.title;
+    fix.edit.steps.push_back(SetConfigurations{std::move(configurations)});
+    return fix;
 }
 
 }  // namespace shardwright

@@ -15,6 +15,10 @@ namespace shardwright {
 Fix nodeFix(const Document& document, NodeId node, std::string id, std::string title,
             const std::function<void(NodeAnnotation&)>& change);
 
+/// Declares a configuration with as many devices as the specs of that name list, or our metadata
+/// knows.
+Fix declareFix(const Document& document, const std::string& name);
+
 /// Takes one spec away.
 Fix removeSpecFix(const Document& document, NodeId node, int configuration, int spec);
 

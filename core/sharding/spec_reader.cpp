@@ -174,9 +174,10 @@ private:
                     " is negative and no group has it as its key");
         if (!problems.outside.empty())
             add("SW140", -1,
-                "device " + listText(problems.outside) + " is not one of the " +
-                    std::to_string(m_deviceCount) + " devices 0 to " +
-                    std::to_string(m_deviceCount - 1));
+                "device " + listText(problems.outside) +
+                    (m_deviceCount < 1 ? ": the configuration has no devices"
+                                       : " is not one of the " + std::to_string(m_deviceCount) +
+                                             " devices 0 to " + std::to_string(m_deviceCount - 1)));
     }
 
     void compareCounts(const SpecDims& dims) {
@@ -188,14 +189,13 @@ private:
         } else if (shards < 0) {
             return;  // SW125 has said that a number of shards is not valid.
         } else if (!dims.splits() && entries > 1) {
-            const auto& entry = m_spec.device();
-            add("SW134", -1,
-                "whole on each of the devices " +
-                    listText(std::vector<std::int64_t>(entry.begin(), entry.end())) +
-                    "; the usual form is one group");
             DeviceGroup all;
             for (const DeviceGroup& group : m_groups)
                 all.insert(all.end(), group.begin(), group.end());
+            std::sort(all.begin(), all.end());
+            all.erase(std::unique(all.begin(), all.end()), all.end());
+            add("SW134", -1,
+                "whole on each of the devices " + listText(all) + "; the usual form is one group");
             m_groups.assign(1, std::move(all));
         } else if (entries != shards) {
             const std::string counts =

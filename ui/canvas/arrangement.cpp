@@ -72,6 +72,7 @@ private:
             for (std::size_t i = 0; i < layer.size(); ++i)
                 m_position[at(layer[i])] = static_cast<float>(i);
         }
+        m_weak = weakVertices(ranked());
         m_upperOffset.assign(ranked().links.size(), 0);
         m_lowerOffset.assign(ranked().links.size(), 0);
         std::vector<std::vector<int>> out(at(ranked().itemCount)), in(at(ranked().itemCount));
@@ -114,26 +115,51 @@ private:
             m_upperOffset[at(l)] = offset[ranked().links[at(l)].net];
     }
 
+    /// One link, the middle one of those that matter, meets the box in its middle: a chain of boxes is then straight
+    /// however many other inputs they have.
     void setInPorts(int item, std::vector<int> links) {
         const ItemShape& shape = m_result->shapes[at(item)];
-        std::stable_sort(links.begin(), links.end(), [&](int a, int b) {
-            return m_position[at(ranked().links[at(a)].upper)] < m_position[at(ranked().links[at(b)].upper)];
-        });
-        for (std::size_t i = 0; i < links.size(); ++i)
-            m_lowerOffset[at(links[i])] = shape.fixedPorts ? fixedOffset(shape.inPorts, ranked().links[at(links[i])].net)
-                                                           : spread(i, links.size(), shape.width);
+        const auto upper = [&](int l) { return ranked().links[at(l)].upper; };
+        std::stable_sort(links.begin(), links.end(),
+                         [&](int a, int b) { return m_position[at(upper(a))] < m_position[at(upper(b))]; });
+        std::vector<std::size_t> lines;
+        for (std::size_t i = 0; i < links.size(); ++i) {
+            if (!m_weak[at(upper(links[i]))])
+                lines.push_back(i);
+        }
+        const std::size_t main = lines.empty() ? (links.size() - 1) / 2 : lines[(lines.size() - 1) / 2];
+        const std::size_t sides = std::max(main, links.size() - 1 - main);
+        const float step = std::min(kPortSpacing, (shape.width / 2 - 10) / static_cast<float>(std::max<std::size_t>(sides, 1)));
+        for (std::size_t i = 0; i < links.size(); ++i) {
+            m_lowerOffset[at(links[i])] = shape.fixedPorts
+                                              ? fixedOffset(shape.inPorts, ranked().links[at(links[i])].net)
+                                              : (static_cast<float>(i) - static_cast<float>(main)) * step;
+        }
     }
 
     static float spread(std::size_t index, std::size_t count, float width) {
-        const float step = std::min(kPortSpacing, (width - 16) / static_cast<float>(count));
+        const float step = std::min(2 * kPortSpacing, (width - 16) / static_cast<float>(count));
         return (static_cast<float>(index) - static_cast<float>(count - 1) / 2) * step;
+    }
+
+    /// Large open scopes are put middle under middle: with straight lines between ports that lie far from it, a stack of
+    /// layers would drift sideways.
+    std::vector<float> forAlignment(std::vector<float> offsets, int RankedLayout::Link::*end) const {
+        for (std::size_t l = 0; l < offsets.size(); ++l) {
+            const int v = ranked().links[l].*end;
+            if (isItem(v) && m_result->shapes[at(v)].fixedPorts)
+                offsets[l] = 0;
+        }
+        return offsets;
     }
 
     void placeAcross() {
         std::vector<float> widths;
         for (const Arrangement::Spot& s : m_result->spots)
             widths.push_back(s.width);
-        const std::vector<float> middles = alignBlocks(ranked(), widths, m_upperOffset, m_lowerOffset);
+        const std::vector<float> middles = alignBlocks(
+            ranked(), widths, forAlignment(m_upperOffset, &RankedLayout::Link::upper),
+            forAlignment(m_lowerOffset, &RankedLayout::Link::lower));
         float left = 0, right = 0;
         for (std::size_t v = 0; v < middles.size(); ++v) {
             m_result->spots[v].x = middles[v] - widths[v] / 2;
@@ -262,6 +288,7 @@ private:
     ArrangeOptions m_options;
     std::shared_ptr<Arrangement> m_result;
     std::vector<float> m_position;
+    std::vector<bool> m_weak;
     std::vector<float> m_upperOffset, m_lowerOffset;  ///< By link.
     std::vector<float> m_top, m_bottom;               ///< By rank.
     std::vector<bool> m_hasInputs;

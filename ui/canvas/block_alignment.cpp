@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -16,8 +15,6 @@ namespace shardwright {
 namespace {
 
 using Kind = RankedLayout::Kind;
-
-constexpr float kMaxShift = 60;
 
 std::size_t at(int index) {
     return static_cast<std::size_t>(index);
@@ -29,6 +26,12 @@ struct Neighbour {
     float shift = 0;  ///< Of the middle of the vertex looked from against this one's when the link is straight.
     bool inner = false;  ///< Bend to bend.
 };
+
+/// Between the middles of two vertices side by side.
+float distance(const std::vector<float>& widths, const std::vector<bool>& isBox, int left, int right) {
+    const bool boxes = isBox[at(left)] && isBox[at(right)];
+    return (widths[at(left)] + widths[at(right)]) / 2 + (boxes ? 26.0F : 14.0F);
+}
 
 using Neighbours = std::vector<std::vector<Neighbour>>;
 
@@ -115,10 +118,7 @@ private:
         }
     }
 
-    float gap(int left, int right) const {
-        const bool boxes = m_isBox[at(left)] && m_isBox[at(right)];
-        return (m_widths[at(left)] + m_widths[at(right)]) / 2 + (boxes ? 26.0F : 14.0F);
-    }
+    float gap(int left, int right) const { return distance(m_widths, m_isBox, left, right); }
 
     struct Constraint {
         int other;
@@ -180,6 +180,62 @@ float extent(const std::vector<float>& x, const std::vector<float>& widths, floa
     return high - low;
 }
 
+/// Who may be put straight under whom. Weak vertices stand back where others are; those that lose all links that way
+/// are loose.
+std::vector<bool> joinNeighbours(const RankedLayout& layout, const std::vector<float>& upperOffset,
+                                 const std::vector<float>& lowerOffset, Neighbours& above, Neighbours& below) {
+    const std::vector<bool> weak = weakVertices(layout);
+    std::vector<bool> strongAbove(weak.size()), strongBelow(weak.size()), loose(weak.size());
+    for (const auto& link : layout.links) {
+        if (!weak[at(link.upper)])
+            strongAbove[at(link.lower)] = true;
+        if (!weak[at(link.lower)])
+            strongBelow[at(link.upper)] = true;
+    }
+    for (std::size_t l = 0; l < layout.links.size(); ++l) {
+        const auto& link = layout.links[l];
+        if ((weak[at(link.upper)] && strongAbove[at(link.lower)]) || (weak[at(link.lower)] && strongBelow[at(link.upper)]))
+            continue;
+        const bool inner = layout.vertices[at(link.upper)].kind == Kind::Bend &&
+                           layout.vertices[at(link.lower)].kind == Kind::Bend;
+        above[at(link.lower)].push_back({link.upper, upperOffset[l] - lowerOffset[l], inner});
+        below[at(link.upper)].push_back({link.lower, lowerOffset[l] - upperOffset[l], inner});
+    }
+    for (std::size_t v = 0; v < weak.size(); ++v)
+        loose[v] = weak[v] && above[v].empty() && below[v].empty();
+    return loose;
+}
+
+/// Loose vertices go as near to what they are joined to as their neighbours in the rank allow.
+void pullLoose(const RankedLayout& layout, const std::vector<bool>& loose, const std::vector<float>& widths,
+               const std::vector<bool>& isBox, const std::vector<float>& upperOffset,
+               const std::vector<float>& lowerOffset, std::vector<float>& x) {
+    std::vector<float> wanted = x;
+    for (std::size_t l = 0; l < layout.links.size(); ++l) {
+        const auto& link = layout.links[l];
+        if (loose[at(link.upper)])
+            wanted[at(link.upper)] = x[at(link.lower)] + lowerOffset[l];
+        if (loose[at(link.lower)])
+            wanted[at(link.lower)] = x[at(link.upper)] + upperOffset[l];
+    }
+    for (const auto& layer : layout.layers) {
+        for (int pass = 0; pass < 2; ++pass) {
+            for (std::size_t k = 0; k < layer.size(); ++k) {
+                const std::size_t i = pass == 0 ? k : layer.size() - 1 - k;
+                const int v = layer[i];
+                if (!loose[at(v)])
+                    continue;
+                float to = wanted[at(v)];
+                if (i + 1 < layer.size())
+                    to = std::min(to, x[at(layer[i + 1])] - distance(widths, isBox, v, layer[i + 1]));
+                if (i > 0)
+                    to = std::max(to, x[at(layer[i - 1])] + distance(widths, isBox, layer[i - 1], v));
+                x[at(v)] = to;
+            }
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<float> alignBlocks(const RankedLayout& layout, const std::vector<float>& widths,
@@ -188,20 +244,10 @@ std::vector<float> alignBlocks(const RankedLayout& layout, const std::vector<flo
     if (count == 0)
         return {};
     Neighbours above(count), below(count);
+    const std::vector<bool> loose = joinNeighbours(layout, upperOffset, lowerOffset, above, below);
     std::vector<bool> isBox(count);
     for (std::size_t v = 0; v < count; ++v)
         isBox[v] = layout.vertices[v].kind == Kind::Item;
-    for (std::size_t l = 0; l < layout.links.size(); ++l) {
-        const auto& link = layout.links[l];
-        const bool inner = layout.vertices[at(link.upper)].kind == Kind::Bend &&
-                           layout.vertices[at(link.lower)].kind == Kind::Bend;
-        // Large open scopes are put middle under middle: with straight lines between ports that lie far from it, a
-        // stack of layers would drift sideways.
-        const float shift = upperOffset[l] - lowerOffset[l];
-        const float used = std::abs(shift) > kMaxShift ? 0.0F : shift;
-        above[at(link.lower)].push_back({link.upper, used, inner});
-        below[at(link.upper)].push_back({link.lower, -used, inner});
-    }
     std::array<std::vector<float>, 4> passes;
     std::array<float, 4> low{}, high{}, width{};
     auto layers = layout.layers;
@@ -227,6 +273,7 @@ std::vector<float> alignBlocks(const RankedLayout& layout, const std::vector<flo
         std::sort(four.begin(), four.end());
         x[v] = (four[1] + four[2]) / 2;
     }
+    pullLoose(layout, loose, widths, isBox, upperOffset, lowerOffset, x);
     return x;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ui/canvas/box_text.h"
+#include "ui/canvas/byte_text.h"
 #include "ui/canvas/scene_painter.h"
 
 #include <QCoreApplication>
@@ -162,12 +163,14 @@ void ScenePainter::paintFrame(const PlacedBox& box) {
 void ScenePainter::paintFrameTitle(const PlacedBox& box) {
     if (!readable())
         return;
-    const QRectF bar(box.rect.left(), box.rect.top(), box.rect.width(), kFrameTitleHeight);
+    QRectF bar(box.rect.left(), box.rect.top(), box.rect.width(), kFrameTitleHeight);
     m_painter.setPen(Qt::NoPen);
     m_painter.setBrush(m_theme.scopeTitle);
     m_painter.drawPath(topRounded(bar.adjusted(0.5, 0.5, -0.5, 0), 7.5));
     paintChevron({bar.left() + 15, bar.center().y()}, true, m_theme.text);
-    double right = bar.right() - 10;
+    // The name stays in sight while any part of its bar is.
+    bar.setLeft(std::max(bar.left(), std::min(m_visible.left(), bar.right() - 160)));
+    double right = std::min(bar.right(), std::max(m_visible.right(), bar.left() + 160)) - 10;
     if (m_overlay) {
         const ScopeMarks& marks = m_overlay->scope(box.scope);
         if (m_marks.testFlag(GraphCanvas::AxisMarks))

@@ -101,7 +101,9 @@ QColor CanvasTheme::axis(int axis) const {
     const auto index = static_cast<std::size_t>(std::max(axis, 0));
     const QColor colour = QColor::fromRgb(kSafe[index % kSafe.size()]);
     const int round = static_cast<int>(index / kSafe.size());
-    return round == 0 ? colour : (round % 2 == 1 ? colour.darker(150) : colour.lighter(140));
+    if (round == 0)
+        return dark ? blend(colour, Qt::white, 0.22) : colour;
+    return round % 2 == 1 ? colour.darker(150) : colour.lighter(140);
 }
 
 QColor CanvasTheme::stage(int stage) const {

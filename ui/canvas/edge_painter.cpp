@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ui/canvas/byte_text.h"
 #include "ui/canvas/scene_painter.h"
 
 #include <QFontMetricsF>

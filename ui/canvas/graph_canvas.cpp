@@ -248,6 +248,7 @@ void GraphCanvas::paintEvent(QPaintEvent* event) {
     ScenePainter scene(painter, *m_placed, m_theme, m_zoom);
     scene.setOverlay(m_overlay.get(), m_edgeText, m_marks);
     scene.setSelection(m_drawn.get());
+    scene.setVisible(visibleSceneRect());
     const QRectF part(toScene(event->rect().topLeft()), QSizeF(event->rect().size()) / m_zoom);
     scene.paint(part);
     painter.restore();

@@ -228,6 +228,21 @@ RankedLayout withStubsAndBends(const LayoutInput& input, std::vector<int> itemRa
     return layout;
 }
 
+std::vector<bool> weakVertices(const RankedLayout& layout) {
+    std::vector<int> degree(layout.vertices.size());
+    for (const RankedLayout::Link& link : layout.links) {
+        ++degree[at(link.upper)];
+        ++degree[at(link.lower)];
+    }
+    std::vector<bool> weak(layout.vertices.size());
+    for (std::size_t v = 0; v < weak.size(); ++v) {
+        const RankedLayout::Kind kind = layout.vertices[v].kind;
+        weak[v] = kind == RankedLayout::Kind::StubIn || kind == RankedLayout::Kind::StubOut ||
+                  (kind == RankedLayout::Kind::Item && degree[v] <= 1);
+    }
+    return weak;
+}
+
 std::shared_ptr<const RankedLayout> rankLayered(const LayoutInput& input, const CancelToken& cancel) {
     std::vector<bool> portal = highFanOut(input);
     const auto incoming = edgesBy(input, &LayoutInput::Edge::to);

@@ -67,5 +67,8 @@ std::vector<bool> highFanOut(const LayoutInput& input);
 /// Adds stubs and bends to items whose ranks are known; layers are in no particular order.
 RankedLayout withStubsAndBends(const LayoutInput& input, std::vector<int> itemRanks, std::vector<bool> portal);
 std::int64_t crossings(const RankedLayout& layout);
+/// Stubs, and boxes that only one line joins to the rest, such as constants: others come first when lines are made
+/// straight.
+std::vector<bool> weakVertices(const RankedLayout& layout);
 
 }  // namespace shardwright

@@ -236,8 +236,4 @@ bool Overlay::isExplicit(ValueId value) const {
            m_analysis->meaning.values[value.index()].source == LayoutSource::Explicit;
 }
 
-QString byteText(std::int64_t bytes) {
-    return QLocale::c().formattedDataSize(bytes, bytes < 1000 ? 0 : 1, QLocale::DataSizeSIFormat);
-}
-
 }  // namespace shardwright

@@ -70,7 +70,4 @@ private:
     std::unordered_map<const Layout*, QString> m_texts;
 };
 
-/// "1.5 MB"; decimal units as on data sheets.
-QString byteText(std::int64_t bytes);
-
 }  // namespace shardwright

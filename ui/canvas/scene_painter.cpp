@@ -29,6 +29,8 @@ void ScenePainter::setOverlay(const Overlay* overlay, GraphCanvas::EdgeText edge
 }
 
 void ScenePainter::paint(const QRectF& part) {
+    if (m_visible.isNull())
+        m_visible = part;
     // Badges and shadows stick out of their boxes.
     const QRectF wide = part.adjusted(-14, -14, 14, 14);
     std::vector<int> boxes, edges;

@@ -33,6 +33,7 @@ public:
     void setSelection(const DrawnSelection* selection) { m_selection = selection; }
     /// For pictures that are enlarged later: nothing is left out, however much there is.
     void setFullDetail() { m_fullDetail = true; }
+    void setVisible(const QRectF& visible) { m_visible = visible; }
     void paint(const QRectF& part);
 
 private:
@@ -72,6 +73,7 @@ private:
     const PlacedScene& m_scene;
     const CanvasTheme& m_theme;
     double m_zoom;
+    QRectF m_visible;  ///< The window onto the scene; a repaint can be of a part of it.
     bool m_fullDetail = false;
     const Overlay* m_overlay = nullptr;
     GraphCanvas::EdgeText m_edgeText = GraphCanvas::EdgeText::None;

@@ -235,7 +235,7 @@ void InspectorPanel::refreshHeader() {
     const GraphIndex& graph = m_analysis->graph();
     const NodeInfo& node = graph.node(m_nodes.last());
     if (m_nodes.size() > 1) {
-        m_operator->setText(tr("%n nodes", nullptr, static_cast<int>(m_nodes.size())));
+        m_operator->setText(tr("%1 nodes").arg(m_nodes.size()));
         m_name->setText(nodesText());
         m_scope->setText(tr("Tensors of %1; changes go to all of its kind")
                              .arg(oneLine(graph.label(node.id), 60)));
@@ -322,20 +322,22 @@ void InspectorPanel::currentTensorChanged() {
     emit tensorShown(valid ? m_model->value(current.row()) : ValueId());
 }
 
+QString InspectorPanel::placesText() const {
+    return m_nodes.size() > 1 ? tr("%1 nodes").arg(m_nodes.size())
+                              : oneLine(m_analysis->graph().label(m_nodes.front()), 40);
+}
+
 void InspectorPanel::stageChosen(int stage) {
     const std::vector<NodeId> nodes(m_nodes.begin(), m_nodes.end());
-    const QString places = nodes.size() > 1
-                               ? tr("%n nodes", nullptr, static_cast<int>(nodes.size()))
-                               : oneLine(m_analysis->graph().label(nodes.front()), 40);
     m_session->push(assignStage(m_session->document(), *m_analysis, nodes, stage),
-                    stage < 0 ? tr("Remove stage of %1").arg(places)
-                              : tr("Assign stage %1 to %2").arg(stage).arg(places));
+                    stage < 0 ? tr("Remove stage of %1").arg(placesText())
+                              : tr("Assign stage %1 to %2").arg(stage).arg(placesText()));
 }
 
 void InspectorPanel::clearAnnotations() {
     const std::vector<NodeId> nodes(m_nodes.begin(), m_nodes.end());
     m_session->push(clearNodes(m_session->document(), *m_analysis, nodes),
-                    tr("Remove annotations of %n nodes", nullptr, static_cast<int>(nodes.size())));
+                    tr("Remove annotations of %1").arg(placesText()));
 }
 
 }  // namespace shardwright

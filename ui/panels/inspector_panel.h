@@ -61,6 +61,7 @@ private:
     /// The slot at every selected node where it means the same: equal operator and rank.
     std::vector<TensorSlot> likeSlots(TensorSlot slot) const;
     QString nodesText() const;
+    QString placesText() const;
 
     EditorSession* m_session;
     std::shared_ptr<const Analysis> m_analysis;

@@ -2,6 +2,7 @@
 #include "ui/panels/run_panel.h"
 
 #include "ui/panels/diagnostics_model.h"
+#include "ui/panels/run_tables.h"
 #include "ui/panels/shard_view.h"
 #include "ui/panels/timing_chart.h"
 #include "ui/window/editor_session.h"
@@ -13,19 +14,16 @@
 #include <QBoxLayout>
 #include <QComboBox>
 #include <QFileDialog>
-#include <QHeaderView>
+#include <QFileInfo>
 #include <QLabel>
 #include <QLineEdit>
-#include <QLocale>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSpinBox>
 #include <QTabWidget>
-#include <QTreeWidget>
 
 #include <algorithm>
-#include <set>
 
 namespace shardwright {
 namespace {
@@ -37,15 +35,6 @@ QScrollArea* scrolled(QWidget* widget) {
     area->setWidgetResizable(true);
     area->setWidget(widget);
     return area;
-}
-
-QTreeWidget* table(const QStringList& headers) {
-    auto* tree = new QTreeWidget;
-    tree->setHeaderLabels(headers);
-    tree->setRootIsDecorated(false);
-    tree->setUniformRowHeights(true);
-    tree->setAllColumnsShowFocus(true);
-    return tree;
 }
 
 QString stageText(RunStage stage) {
@@ -60,10 +49,6 @@ QString stageText(RunStage stage) {
         case RunStage::Save: return RunPanel::tr("Saving");
     }
     return {};
-}
-
-QString number(double value) {
-    return QLocale().toString(value, 'g', 3);
 }
 
 template <class... Handlers>
@@ -89,14 +74,15 @@ RunPanel::RunPanel(EditorSession* session, QWidget* parent) : QWidget(parent), m
     timingsColumn->addWidget(m_chart);
     timingsColumn->addWidget(m_chartHint, 1);
     timingsColumn->addStretch(0);
-    m_collectives = table({tr("Kind"), tr("Predicted"), tr("Executed"), tr("Bytes predicted"),
-                           tr("Bytes executed"), QString()});
+    m_collectives = new CollectivesTable;
+    m_verification = new VerificationView;
+    connect(m_verification, &VerificationView::nodeWanted, this, &RunPanel::nodeWanted);
     m_shards = new ShardView;
     m_tabs = new QTabWidget(this);
     m_tabs->setDocumentMode(true);
     m_tabs->addTab(scrolled(timings), tr("Devices"));
     m_tabs->addTab(m_collectives, tr("Collectives"));
-    m_tabs->addTab(buildVerification(), tr("Verification"));
+    m_tabs->addTab(m_verification, tr("Verification"));
     m_tabs->addTab(scrolled(m_shards), tr("Shards"));
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(8, 6, 8, 8);
@@ -158,26 +144,6 @@ QWidget* RunPanel::buildControls() {
     return box;
 }
 
-QWidget* RunPanel::buildVerification() {
-    auto* box = new QWidget(this);
-    m_verdict = new QLabel(tr("Not verified yet."), box);
-    m_verdict->setTextFormat(Qt::PlainText);
-    m_verdict->setWordWrap(true);
-    m_goTo = new QPushButton(tr("Go to the node"), box);
-    m_goTo->hide();
-    connect(m_goTo, &QPushButton::clicked, this, [this] { emit nodeWanted(m_divergent); });
-    m_checks = table(
-        {tr("Tensor"), tr("Largest difference"), tr("Relative"), tr("Allowed"), tr("Result")});
-    auto* row = new QHBoxLayout;
-    row->addWidget(m_verdict, 1);
-    row->addWidget(m_goTo);
-    auto* column = new QVBoxLayout(box);
-    column->setContentsMargins(0, 6, 0, 0);
-    column->addLayout(row);
-    column->addWidget(m_checks, 1);
-    return box;
-}
-
 QString RunPanel::statusText() const {
     return m_status->text();
 }
@@ -214,9 +180,7 @@ void RunPanel::clearResults() {
     m_chart->setTimings({});
     m_chartHint->show();
     m_collectives->clear();
-    m_checks->clear();
-    m_verdict->setText(tr("Not verified yet."));
-    m_goTo->hide();
+    m_verification->clear();
     m_shards->setShards({});
 }
 
@@ -291,8 +255,8 @@ void RunPanel::takeReport(const RunReport& report) {
     m_chart->setTimings(m_timings);
     m_chartHint->setVisible(m_timings.empty());
     m_shards->setShards(m_values);
-    showTotals(report);
-    showChecks(report);
+    m_collectives->show(report);
+    m_verification->show(report, m_analysis.get());
     QString text = tr("Ran in %1").arg(milliseconds(report.wallMs));
     if (report.referenceWallMs > 0)
         text += tr(" (one device: %1)").arg(milliseconds(report.referenceWallMs));
@@ -302,78 +266,6 @@ void RunPanel::takeReport(const RunReport& report) {
     m_status->setToolTip(toolTipText(toQt(report.kernels)));
     if (report.verified == false)
         m_tabs->setCurrentIndex(2);
-}
-
-void RunPanel::showTotals(const RunReport& report) {
-    std::set<std::string> kinds;
-    for (const auto* totals : {&report.predicted, &report.executed})
-        for (const auto& [kind, total] : *totals)
-            kinds.insert(kind);
-    m_collectives->clear();
-    const auto of = [](const std::map<std::string, RunKindTotal>& totals, const std::string& kind) {
-        const auto found = totals.find(kind);
-        return found == totals.end() ? RunKindTotal{} : found->second;
-    };
-    for (const std::string& kind : kinds) {
-        const RunKindTotal predicted = of(report.predicted, kind),
-                           executed = of(report.executed, kind);
-        auto* item = new QTreeWidgetItem(
-            {toQt(kind), QString::number(predicted.count), QString::number(executed.count),
-             byteText(predicted.bytes), byteText(executed.bytes),
-             predicted == executed ? tr("✓ as predicted") : tr("✗ differs")});
-        item->setToolTip(3, exactByteText(predicted.bytes));
-        item->setToolTip(4, exactByteText(executed.bytes));
-        if (predicted != executed)
-            item->setForeground(5, severityColour(Severity::Error, palette()));
-        m_collectives->addTopLevelItem(item);
-    }
-    for (int column = 0; column < 5; ++column)
-        m_collectives->resizeColumnToContents(column);
-}
-
-void RunPanel::showChecks(const RunReport& report) {
-    m_checks->clear();
-    if (!report.verified) {
-        m_verdict->setText(tr("Not verified."));
-        return;
-    }
-    for (const auto* checks : {&report.outputs, &report.tensors}) {
-        for (const RunTensorCheck& check : *checks) {
-            auto* item = new QTreeWidgetItem(
-                {oneLine(check.name), number(check.maxAbs), number(check.maxRel),
-                 number(check.tolerance),
-                 (check.agrees ? tr("✓ agrees") : tr("✗ differs")) +
-                     (check.note.empty() ? QString() : u' ' + oneLine(check.note))});
-            if (!check.agrees)
-                item->setForeground(4, severityColour(Severity::Error, palette()));
-            m_checks->addTopLevelItem(item);
-        }
-    }
-    m_checks->header()->setStretchLastSection(true);
-    m_checks->resizeColumnToContents(0);
-    m_divergent = NodeId();
-    if (*report.verified) {
-        m_verdict->setText(tr("The sharded run gives the same outputs as one device."));
-    } else if (report.firstDivergent) {
-        m_divergent = nodeAt(report.firstDivergent->node);
-        m_verdict->setText(tr("The first tensor that differs is %1, of %2 (%3), laid out as %4.")
-                               .arg(oneLine(report.firstDivergent->check.name),
-                                    oneLine(report.firstDivergent->node.name),
-                                    oneLine(report.firstDivergent->op),
-                                    oneLine(report.firstDivergent->layout)));
-    } else {
-        m_verdict->setText(tr("Outputs differ from those of one device."));
-    }
-    m_goTo->setVisible(static_cast<bool>(m_divergent));
-}
-
-NodeId RunPanel::nodeAt(const RunPlace& place) const {
-    if (m_analysis)
-        for (const NodeInfo& node : m_analysis->graph().nodes)
-            if (node.index == place.index && m_analysis->graph().place(node.id) ==
-                                                 NodePlace{place.name, place.index, place.scope})
-                return node.id;
-    return {};
 }
 
 void RunPanel::ended(const QString& failure) {

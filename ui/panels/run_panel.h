@@ -18,14 +18,15 @@ class QProgressBar;
 class QPushButton;
 class QSpinBox;
 class QTabWidget;
-class QTreeWidget;
 
 namespace shardwright {
 
+class CollectivesTable;
 class EditorSession;
 class RunClient;
 class ShardView;
 class TimingChart;
+class VerificationView;
 
 /// Runs the present document in a worker and shows what came of it.
 class RunPanel : public QWidget {
@@ -50,19 +51,14 @@ signals:
 
 private:
     QWidget* buildControls();
-    QWidget* buildVerification();
-    void send(const Document& document);
     RunRequest request() const;
     void take(const RunEvent& event);
     void takeReport(const RunReport& report);
-    void showTotals(const RunReport& report);
-    void showChecks(const RunReport& report);
     void ended(const QString& failure);
     void setStatus(const QString& text, bool problem);
     void setRunning(bool running);
     void clearResults();
     void chooseInputs();
-    NodeId nodeAt(const RunPlace& place) const;
 
     EditorSession* m_session;
     RunClient* m_client;
@@ -71,17 +67,17 @@ private:
     bool m_preparing = false;
     std::map<std::string, std::vector<RunShard>> m_values;
     std::vector<RunDeviceTiming> m_timings;
-    NodeId m_divergent;
 
-    QPushButton *m_run, *m_goTo;
+    QPushButton* m_run;
     QComboBox* m_verify;
     QSpinBox *m_repeats, *m_seed;
     QLineEdit* m_inputs;
     QProgressBar* m_progress;
-    QLabel *m_status, *m_verdict, *m_chartHint;
+    QLabel *m_status, *m_chartHint;
     QTabWidget* m_tabs;
     TimingChart* m_chart;
-    QTreeWidget *m_collectives, *m_checks;
+    CollectivesTable* m_collectives;
+    VerificationView* m_verification;
     ShardView* m_shards;
 };
 

@@ -281,7 +281,7 @@ void TensorEditor::fillPlaces(QMenu* menu) {
 
 QString TensorEditor::places() const {
     if (m_slots.size() > 1)
-        return tr("%n nodes", nullptr, static_cast<int>(m_slots.size()));
+        return tr("%1 nodes").arg(m_slots.size());
     const GraphIndex& graph = m_analysis->graph();
     return tr("%1 at %2")
         .arg(oneLine(graph.value(valueAt(graph, m_slots.front())).name, 30),

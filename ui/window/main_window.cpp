@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ui/window/main_window.h"
 
-#include "check/find.h"
-#include "sharding/codec.h"
 #include "ui/canvas/graph_canvas.h"
 #include "ui/canvas/minimap.h"
 #include "ui/panels/bindings_button.h"
@@ -27,7 +25,8 @@
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QLabel>
-#include <QMessageBox>
+#include <QMenu>
+#include <QMenuBar>
 #include <QProgressBar>
 #include <QSettings>
 #include <QStackedWidget>
@@ -249,92 +248,6 @@ void MainWindow::connectSession() {
     });
 }
 
-void MainWindow::connectNavigation() {
-    connect(m_canvas, &GraphCanvas::selectionChanged, this, [this](const QList<NodeId>& nodes) {
-        m_inspector->showNodes(nodes);
-        m_structure->showNode(m_canvas->currentNode());
-        updateSelectionText();
-    });
-    connect(m_canvas, &GraphCanvas::valueSelected, this, [this](ValueId value) {
-        m_inspector->showValue(value);
-        m_runPanel->selectValue(value);
-    });
-    connect(m_canvas, &GraphCanvas::zoomChanged, this, [this](double zoom) {
-        m_zoomText->setText(QStringLiteral("%1 %").arg(qRound(zoom * 100)));
-    });
-    connect(m_inspector, &InspectorPanel::nodeWanted, this, &MainWindow::goTo);
-    connect(m_inspector, &InspectorPanel::valueWanted, this, [this](ValueId value) {
-        m_canvas->selectValue(value);
-        m_canvas->centreOnValue(value);
-    });
-    connect(m_inspector, &InspectorPanel::tensorShown, m_runPanel, &RunPanel::selectValue);
-    connect(m_inspector, &InspectorPanel::meshWanted, m_mesh, &MeshPanel::addConfiguration);
-    connect(m_diagnostics, &DiagnosticsPanel::nodeWanted, this, &MainWindow::goTo);
-    connect(m_communication, &CommunicationPanel::nodeWanted, this, &MainWindow::goTo);
-    connect(m_runPanel, &RunPanel::nodeWanted, this, &MainWindow::goTo);
-    connect(m_structure, &StructurePanel::nodeWanted, this, &MainWindow::goTo);
-    connect(m_structure, &StructurePanel::nodesWanted, m_canvas, &GraphCanvas::setSelection);
-    connect(m_structure, &StructurePanel::scopeWanted, this, [this](ScopeId scope) {
-        m_canvas->selectScope(scope);
-        m_canvas->centreOnScope(scope);
-    });
-    connect(m_structure, &StructurePanel::highlightChanged, m_canvas, &GraphCanvas::highlight);
-    const auto refuse = [this](const QString& message) {
-        m_messages->show(MessageBar::Kind::Error, message);
-    };
-    connect(m_inspector, &InspectorPanel::refused, this, refuse);
-    connect(m_mesh, &MeshPanel::refused, this, refuse);
-}
-
-void MainWindow::connectViewActions() {
-    connect(m_actions->zoomIn, &QAction::triggered, m_canvas, &GraphCanvas::zoomIn);
-    connect(m_actions->zoomOut, &QAction::triggered, m_canvas, &GraphCanvas::zoomOut);
-    connect(m_actions->actualSize, &QAction::triggered, m_canvas, &GraphCanvas::actualSize);
-    connect(m_actions->fit, &QAction::triggered, m_canvas, &GraphCanvas::fitAll);
-    connect(m_actions->fitSelection, &QAction::triggered, m_canvas, &GraphCanvas::fitSelection);
-    connect(m_actions->back, &QAction::triggered, m_canvas, &GraphCanvas::selectPrevious);
-    connect(m_actions->expandAll, &QAction::triggered, m_canvas, &GraphCanvas::expandAll);
-    connect(m_actions->collapseAll, &QAction::triggered, m_canvas, &GraphCanvas::collapseAll);
-    connect(m_actions->selectAll, &QAction::triggered, m_canvas, &GraphCanvas::selectAll);
-    connect(m_actions->edgeTexts, &QActionGroup::triggered, this, [this](QAction* action) {
-        m_canvas->setEdgeText(static_cast<GraphCanvas::EdgeText>(action->data().toInt()));
-    });
-    connect(m_actions->nextEdgeText, &QAction::triggered, this,
-            [this] { showEdgeText((static_cast<int>(m_canvas->edgeText()) + 1) % 4); });
-    connect(m_actions->themes, &QActionGroup::triggered, this, [](QAction* action) {
-        applyTheme(themeFromName(action->data().toString()));
-        QSettings().setValue(QStringLiteral("theme"), action->data());
-    });
-    connect(m_actions->strict, &QAction::toggled, this, [this](bool strict) {
-        m_session->setProfile(strict ? Profile::Strict : Profile::Extended);
-    });
-    connect(m_actions->run, &QAction::triggered, this, [this] {
-        m_runDock->show();
-        m_runDock->raise();
-        m_runPanel->start();
-    });
-    connect(m_actions->about, &QAction::triggered, this, &MainWindow::showAbout);
-}
-
-void MainWindow::connectSearch() {
-    connect(m_actions->find, &QAction::triggered, this, [this] {
-        if (auto* dock = findChild<QDockWidget*>(QStringLiteral("structureDock"))) {
-            dock->show();
-            dock->raise();
-        }
-        m_structure->startSearch();
-    });
-    connect(m_actions->findNext, &QAction::triggered, m_structure, &StructurePanel::next);
-    connect(m_actions->findPrevious, &QAction::triggered, m_structure, &StructurePanel::previous);
-    connect(m_actions->copyName, &QAction::triggered, this, [this] {
-        if (const NodeId node = m_canvas->currentNode())
-            copyText(toQt(m_session->document().graph().label(node)));
-    });
-    connect(m_actions->strip, &QAction::triggered, this, [this] {
-        m_session->push(editStrip(m_session->document()), tr("Remove all annotations"));
-    });
-}
-
 void MainWindow::restoreSettings() {
     QSettings settings;
     resize(1440, 900);
@@ -356,12 +269,6 @@ void MainWindow::saveSettings() const {
     settings.setValue(QStringLiteral("edgeText"), static_cast<int>(m_canvas->edgeText()));
 }
 
-void MainWindow::showEdgeText(int text) {
-    for (QAction* action : m_actions->edgeTexts->actions())
-        if (action->data().toInt() == text)
-            action->trigger();
-}
-
 void MainWindow::showAnalysis(std::shared_ptr<const Analysis> analysis) {
     m_canvas->setAnalysis(analysis);
     m_inspector->setAnalysis(analysis);
@@ -377,34 +284,6 @@ void MainWindow::showAnalysis(std::shared_ptr<const Analysis> analysis) {
     m_communicationDock->setWindowTitle(entries > 0 ? tr("Communication (%1)").arg(entries)
                                                     : tr("Communication"));
     updateSelectionText();
-}
-
-void MainWindow::goTo(NodeId node) {
-    if (!node || !m_session->hasDocument())
-        return;
-    m_canvas->setSelection({node});
-    m_canvas->centreOn(node);
-}
-
-void MainWindow::showPanel(const QString& name) {
-    if (auto* dock = findChild<QDockWidget*>(name + QStringLiteral("Dock"))) {
-        dock->show();
-        dock->raise();
-    }
-}
-
-void MainWindow::selectFound(const QString& query) {
-    const auto select = [this, query] {
-        const auto analysis = m_session->analysis();
-        const auto found = findNodes(*analysis, fromQt(query));
-        m_canvas->setSelection({found.begin(), found.end()});
-        if (!found.empty())
-            m_canvas->centreOn(found.front());
-    };
-    if (m_session->analysis())
-        select();
-    else
-        connect(m_session, &EditorSession::analysisChanged, this, select, Qt::SingleShotConnection);
 }
 
 bool MainWindow::isSettled() const {
@@ -453,18 +332,6 @@ void MainWindow::updateSelectionText() {
     }
     m_selectionText->setText(selection);
     m_countsText->setText(counts);
-}
-
-void MainWindow::showAbout() {
-    auto* box = new QMessageBox(
-        QMessageBox::NoIcon, tr("About Shardwright"),
-        tr("Shardwright %1\n\nEditor for the multi-device annotations of ONNX models.\n\nQt %2")
-            .arg(QApplication::applicationVersion(), QString::fromLatin1(qVersion())),
-        QMessageBox::Close, this);
-    box->setTextFormat(Qt::PlainText);
-    box->setIconPixmap(QIcon(QStringLiteral(":/icons/shardwright.svg")).pixmap(56));
-    box->setAttribute(Qt::WA_DeleteOnClose);
-    box->open();
 }
 
 void MainWindow::changeEvent(QEvent* event) {

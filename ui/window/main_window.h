@@ -73,6 +73,7 @@ private:
     QDockWidget* addDock(const QString& name, const QString& title, QWidget* panel,
                          Qt::DockWidgetArea area);
     void connectSession();
+    // main_window_actions.cpp
     void connectNavigation();
     void connectFileActions();
     void connectViewActions();
@@ -101,6 +102,7 @@ private:
     void updateTitle();
     void updateBusy();
     void updateSelectionText();
+    void showContextMenu(QPoint position);
     void showAbout();
 
     EditorSession* m_session;

@@ -61,11 +61,12 @@ void RunClient::start(std::string request) {
             end(tr("The worker %1 could not be started: %2")
                     .arg(m_process->program(), m_process->errorString()));
     });
-    // The request is written once the worker is there: nothing waits for it.
+    // The request is written once the worker is there: nothing waits for it. The end of its
+    // standard input would cancel the run, so that a worker does not outlive an editor that is
+    // gone.
     connect(m_process, &QProcess::started, this,
             [process = m_process, request = std::move(request)] {
                 process->write(request.data(), static_cast<qint64>(request.size()));
-                process->closeWriteChannel();
             });
     m_process->start(workerPath(), QStringList());
 }

@@ -66,10 +66,6 @@ void copyText(const QString& text) {
     QGuiApplication::clipboard()->setText(text);
 }
 
-QString byteText(std::int64_t bytes) {
-    return QLocale().formattedDataSize(bytes, bytes < 1024 ? 0 : 1, QLocale::DataSizeIecFormat);
-}
-
 QString exactByteText(std::int64_t bytes) {
     return tr("%1 bytes").arg(QLocale().toString(static_cast<qlonglong>(bytes)));
 }

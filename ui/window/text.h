@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "ui/canvas/byte_text.h"
 #include "sharding/diagnostic.h"
 
 #include <QString>
@@ -27,8 +28,7 @@ QString menuText(const QString& text);
 void copyText(const QString& text);
 /// For a tool tip, which would take some texts for HTML.
 QString toolTipText(const QString& text);
-/// "32 KiB"; exact(): "32,768 bytes".
-QString byteText(std::int64_t bytes);
+/// "32,768 bytes"; byteText() is the short form.
 QString exactByteText(std::int64_t bytes);
 QString milliseconds(double ms);
 /// "0-3, 5"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/find.h"
 
+#include "sharding/shard_text.h"
 #include "support/model_builder.h"
 
 #include <QTest>

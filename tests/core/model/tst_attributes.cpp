@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/attributes.h"
-
 #include "support/model_builder.h"
+
+#include "model/attributes.h"
 
 #include <QTest>
 

@@ -360,7 +360,9 @@ private slots:
         QCOMPARE(errorOf(annotated().document().save(path)), QString());
         QVERIFY(Document::open(path));
         fs::remove(path);  // QTemporaryDir cannot.
-        const fs::path longest = at(folder, (std::string(250, 'n') + ".onnx").c_str());
+        std::string name(250, 'n');
+        name.append(".onnx");
+        const fs::path longest = at(folder, name.c_str());
         QCOMPARE(errorOf(annotated().document().save(longest)), QString());
     }
 

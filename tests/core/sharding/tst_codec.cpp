@@ -9,6 +9,7 @@
 #include <google/protobuf/text_format.h>
 
 #include <ctime>
+#include <limits>
 #include <random>
 
 using namespace shardwright;
@@ -94,6 +95,7 @@ private slots:
     void partsOfADimensionAreRead();
     void everythingIsPerConfiguration();
     void aGroupOfManyEntriesIsBounded();
+    void anySpecIsReadWithoutHarm();
     void aLargeModelDecodesFast();
     void devicesAreWrittenAsRanges();
 };
@@ -350,6 +352,89 @@ void TstCodec::aGroupOfManyEntriesIsBounded() {
                       .output("y", {40000}));
     QVERIFY(!opened.at("n")->specs[0].layout);
     QVERIFY2(opened.messages().starts_with("SW203"), opened.messages().c_str());
+}
+
+void TstCodec::anySpecIsReadWithoutHarm() {
+    std::mt19937 random(31);
+    const auto below = [&](std::size_t n) { return random() % n; };
+    const std::int64_t values[] = {0,
+                                   1,
+                                   2,
+                                   3,
+                                   4,
+                                   8,
+                                   -1,
+                                   -2,
+                                   -5,
+                                   7,
+                                   1000000,
+                                   std::int64_t{1} << 40,
+                                   std::numeric_limits<std::int64_t>::max(),
+                                   std::numeric_limits<std::int64_t>::min()};
+    const auto number = [&] { return values[below(below(3) == 0 ? std::size(values) : 8)]; };
+    const std::vector<std::int64_t> sizes{
+        0, 1, 5, 8, std::int64_t{1} << 40, std::numeric_limits<std::int64_t>::max() / 4};
+    for (int i = 0; i < 1500; ++i) {
+        onnx::NodeDeviceConfigurationProto proto;
+        proto.set_configuration_id("c");
+        if (below(3) == 0)
+            proto.set_pipeline_stage(static_cast<int>(number()));
+        for (std::size_t n = below(3); n-- > 0;) {
+            auto* spec = proto.add_sharding_spec();
+            spec->set_tensor_name(below(5) == 0 ? "q" : below(3) == 0 ? "y" : "x");
+            for (std::size_t k = below(6); k-- > 0;)
+                spec->add_device(number());
+            for (std::size_t k = below(3); k-- > 0;) {
+                auto* group = spec->add_index_to_device_group_map();
+                group->set_key(number());
+                for (std::size_t m = below(4); m-- > 0;)
+                    group->add_value(number());
+            }
+            for (std::size_t k = below(3); k-- > 0;) {
+                auto* dim = spec->add_sharded_dim();
+                if (below(3) != 0)
+                    dim->set_axis(number());
+                for (std::size_t m = below(3); m-- > 0;) {
+                    auto* simple = dim->add_simple_sharding();
+                    simple->set_num_shards(number());
+                    if (below(2) == 0)
+                        simple->set_dim_value(number());
+                    else if (below(2) == 0)
+                        simple->set_dim_param("batch");
+                }
+            }
+        }
+        Shape shape;
+        for (std::size_t d = below(4); d-- > 0;)
+            shape.push_back(below(4) == 0 ? Dim("batch") : Dim(sizes[below(sizes.size())]));
+        Opened opened(ModelBuilder{}
+                          .irVersion(11)
+                          .configuration("c", static_cast<int>(1 + below(8)))
+                          .input("x", shape)
+                          .op("Relu", {"x"}, {"y"}, "n")
+                          .annotate(proto)
+                          .output("y", shape));
+        const Configuration configuration = opened.configuration();
+        const auto decoded =
+            decodeAnnotations(opened.document, *opened.shapes, configuration, opened.pool);
+        const Annotations before = opened.document.annotations;
+        for (const Diagnostic& diagnostic : decoded.diagnostics) {
+            for (const Fix& fix : diagnostic.fixes) {
+                const Edit inverse = apply(opened.document.annotations, fix.edit);
+                decodeAnnotations(opened.document, *opened.shapes, configuration, opened.pool);
+                apply(opened.document.annotations, inverse);
+                QVERIFY(opened.document.annotations.sameAs(before));
+            }
+        }
+        for (const DecodedSpec& spec :
+             decoded.nodes[0] ? decoded.nodes[0]->specs : std::vector<DecodedSpec>{}) {
+            if (!spec.layout)
+                continue;
+            for (const DeviceId device : spec.layout->devices())
+                QVERIFY(spec.layout->holding(device).size() <= 8);
+            decode(configuration.mesh, *spec.layout);
+        }
+    }
 }
 
 void TstCodec::aLargeModelDecodesFast() {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sharding/shard_text.h"
 #include "support/ui/editor_fixture.h"
 #include "ui/panels/chips.h"
 #include "ui/panels/communication_model.h"

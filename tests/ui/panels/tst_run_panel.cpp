@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sharding/shard_text.h"
 #include "ui/panels/run_panel.h"
 
 #include "support/ui/editor_fixture.h"
@@ -35,7 +36,7 @@ struct Fixture {
     }
     ~Fixture() { qunsetenv("SHARDWRIGHT_WORKER"); }
 
-    /// A worker that reads its request and does what the script says; `$DIR` is the test's folder.
+    /// A worker that does what the script says; `$DIR` is the test's folder.
     void worker(const QString& script) {
         const QString path = box.write(
             "worker.sh", ("#!/bin/sh\nDIR=" + box.path("") + "\n" + script + "\n").toStdString());
@@ -81,7 +82,7 @@ private slots:
     void aRunShowsWhatTheWorkerTells() {
         Fixture f;
         f.events({RunProgress{RunStage::Run, 0.5}, shard(0), shard(1), report()});
-        f.worker("cat > $DIR/request; cat $DIR/events");
+        f.worker("timeout 1 cat > $DIR/request; cat $DIR/events");
         f.panel.selectValue(valueNamed(f.session.document().graph(), "y"));
         f.panel.start();
         QVERIFY(f.panel.isRunning());
@@ -97,7 +98,7 @@ private slots:
     void theWorkerGetsThePresentDocument() {
         Fixture f;
         f.events({report()});
-        f.worker("cat > $DIR/request; cat $DIR/events");
+        f.worker("timeout 1 cat > $DIR/request; cat $DIR/events");
         f.panel.start();
         QTRY_COMPARE(f.finished.count(), 1);
         const QByteArray sent = Sandbox::read(f.box.path("request"));
@@ -118,7 +119,7 @@ private slots:
         bad.executed["all-reduce"].count = 2;
         bad.firstDivergent = RunDivergence{bad.outputs[0], {"mm2", 2, ""}, "MatMul", "[·, ·, tp]"};
         f.events({bad});
-        f.worker("cat > /dev/null; cat $DIR/events");
+        f.worker("cat $DIR/events");
         f.panel.start();
         QTRY_COMPARE(f.finished.count(), 1);
         QVERIFY(f.panel.statusText().contains("DIFFER"));
@@ -132,7 +133,7 @@ private slots:
     void failuresAreShownInTheWorkersWords() {
         Fixture f;
         f.events({RunFailure{RunFailure::Kind::ModelError, "a and w2 disagree", "mm2"}});
-        f.worker("cat > /dev/null; cat $DIR/events; exit 1");
+        f.worker("cat $DIR/events; exit 1");
         f.panel.start();
         QTRY_COMPARE(f.finished.count(), 1);
         QCOMPARE(f.panel.statusText(), QString("mm2: a and w2 disagree"));
@@ -140,7 +141,7 @@ private slots:
     void aCrashedWorkerLeavesTheDocumentAlone() {
         Fixture f;
         const auto before = *f.session.document().toBytes();
-        f.worker("cat > /dev/null; kill -9 $$");
+        f.worker("kill -9 $$");
         f.panel.start();
         QTRY_COMPARE(f.finished.count(), 1);
         QVERIFY2(f.panel.statusText().contains("crashed"), qPrintable(f.panel.statusText()));
@@ -149,7 +150,7 @@ private slots:
     }
     void garbageIsNoEvent() {
         Fixture f;
-        f.worker("cat > /dev/null; head -c 100000 /dev/zero | tr '\\000' '\\377'");
+        f.worker("head -c 100000 /dev/zero | tr '\\000' '\\377'");
         f.panel.start();
         QTRY_COMPARE(f.finished.count(), 1);
         QVERIFY(!f.panel.statusText().isEmpty());
@@ -163,7 +164,7 @@ private slots:
     }
     void cancelEndsTheWorker() {
         Fixture f;
-        f.worker("cat > /dev/null; trap '' TERM; sleep 60 & wait");
+        f.worker("trap '' TERM; sleep 60 & wait");
         f.panel.start();
         QTRY_VERIFY(f.panel.client()->isRunning());
         auto* button = f.panel.findChild<QPushButton*>("run");

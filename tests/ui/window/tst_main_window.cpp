@@ -12,6 +12,7 @@
 #include "ui/window/theme.h"
 #include "ui/window/window_actions.h"
 
+#include <QMenu>
 #include <QAction>
 #include <QDockWidget>
 #include <QDropEvent>
