@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The editor. Everything but arguments is in ui/.
 #include "ui/canvas/graph_canvas.h"
+#include "ui/panels/run_panel.h"
 #include "ui/window/main_window.h"
 #include "ui/window/theme.h"
 
@@ -13,6 +14,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 using namespace shardwright;
 
@@ -24,19 +26,25 @@ int usageError(const QString& message) {
 }
 
 /// Takes a picture of the window once nothing is pending any more, and ends the program.
-void takeScreenshot(MainWindow* window, const QString& file) {
+void takeScreenshot(MainWindow* window, const QString& file, bool run) {
     constexpr int kPollMs = 50, kQuietPolls = 8, kPatienceMs = 120000;
     auto* timer = new QTimer(window);
-    QObject::connect(timer, &QTimer::timeout, window, [window, file, timer, quiet = 0]() mutable {
-        quiet = window->isSettled() ? quiet + 1 : 0;
-        if (quiet < kQuietPolls)
-            return;
-        timer->stop();
-        const bool saved = window->grab().save(file);
-        if (!saved)
-            std::fprintf(stderr, "shardwright: %s could not be written\n", qPrintable(file));
-        QApplication::exit(saved ? 0 : 1);
-    });
+    QObject::connect(
+        timer, &QTimer::timeout, window, [window, file, timer, run, quiet = 0]() mutable {
+            quiet = window->isSettled() ? quiet + 1 : 0;
+            if (quiet < kQuietPolls)
+                return;
+            if (std::exchange(run, false)) {
+                quiet = 0;
+                window->runPanel()->start();
+                return;
+            }
+            timer->stop();
+            const bool saved = window->grab().save(file);
+            if (!saved)
+                std::fprintf(stderr, "shardwright: %s could not be written\n", qPrintable(file));
+            QApplication::exit(saved ? 0 : 1);
+        });
     timer->start(kPollMs);
     QTimer::singleShot(kPatienceMs, window, [] {
         std::fprintf(stderr, "shardwright: the window did not settle\n");
@@ -78,9 +86,12 @@ int main(int argc, char** argv) {
         QStringLiteral("SEARCH"));
     const QCommandLineOption panel(
         QStringLiteral("panel"),
-        QApplication::tr("Bring this panel to the front: diagnostics, communication, run."),
+        QApplication::tr(
+            "Bring this panel to the front: diagnostics, communication, run, run/shards ..."),
         QStringLiteral("NAME"));
-    parser.addOptions({theme, screenshot, size, select, panel});
+    const QCommandLineOption run(QStringLiteral("run"),
+                                 QApplication::tr("Run the model before the picture is taken."));
+    parser.addOptions({theme, screenshot, size, select, panel, run});
     parser.process(application);
     if (parser.positionalArguments().size() > 1)
         return usageError(QApplication::tr("one model at a time"));
@@ -114,6 +125,6 @@ int main(int argc, char** argv) {
     if (parser.isSet(select))
         window->selectFound(parser.value(select));
     if (parser.isSet(screenshot))
-        takeScreenshot(window, parser.value(screenshot));
+        takeScreenshot(window, parser.value(screenshot), parser.isSet(run));
     return QApplication::exec();
 }

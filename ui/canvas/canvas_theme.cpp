@@ -57,6 +57,7 @@ CanvasTheme CanvasTheme::fromPalette(const QPalette& palette) {
     t.boxBorder = blend(t.box, text, t.dark ? 0.30 : 0.26);
     t.scopeBox = blend(t.box, text, t.dark ? 0.09 : 0.055);
     t.scopeTitle = blend(t.background, text, t.dark ? 0.15 : 0.085);
+    t.mutedText = readable(t.mutedText, t.scopeTitle);  // The hardest ground that it stands on.
     t.scopeFrame = blend(t.background, text, t.dark ? 0.28 : 0.22);
     t.scopeFill[0] = blend(t.background, text, t.dark ? 0.035 : 0.022);
     t.scopeFill[1] = blend(t.background, text, t.dark ? 0.075 : 0.05);

@@ -82,15 +82,17 @@ QList<Chip> layoutChips(const Analysis& analysis, const LayoutRef& layout, Layou
 }
 
 QIcon axisIcon(const std::vector<int>& axes, const QPalette& palette, qreal ratio) {
-    if (axes.empty())
-        return {};
     constexpr int kSide = 10;
-    const int width = static_cast<int>(axes.size()) * (kSide + 2);
+    const int width = std::max(1, static_cast<int>(axes.size())) * (kSide + 2);
     QPixmap pixmap(QSize(width, 14) * ratio);
     pixmap.setDevicePixelRatio(ratio);
     pixmap.fill(Qt::transparent);
     QPainter painter(&pixmap);
     painter.setRenderHint(QPainter::Antialiasing);
+    if (axes.empty()) {
+        painter.setPen(palette.color(QPalette::Dark));
+        painter.drawRoundedRect(QRectF(0.5, 2.5, kSide - 1, kSide - 1), 2, 2);
+    }
     painter.setPen(Qt::NoPen);
     for (std::size_t i = 0; i < axes.size(); ++i) {
         painter.setBrush(axisColour(axes[i], palette));

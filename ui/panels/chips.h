@@ -26,7 +26,7 @@ QList<Chip> layoutChips(const Analysis& analysis, const LayoutRef& layout, Layou
                         const QPalette& palette);
 /// The colour in which the canvas draws the axis, too.
 QColor axisColour(int axis, const QPalette& palette);
-/// Squares in the colours of the axes.
+/// Squares in the colours of the axes; an empty one for none.
 QIcon axisIcon(const std::vector<int>& axes, const QPalette& palette, qreal ratio);
 
 QSize chipsSize(const QList<Chip>& chips, const QFont& font);

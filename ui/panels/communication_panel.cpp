@@ -3,6 +3,7 @@
 
 #include "ui/panels/chips.h"
 #include "ui/panels/communication_model.h"
+#include "ui/panels/name_delegate.h"
 #include "ui/window/text.h"
 
 #include <QBoxLayout>
@@ -27,7 +28,9 @@ CommunicationPanel::CommunicationPanel(QWidget* parent) : QWidget(parent) {
     m_view->setSortingEnabled(true);
     m_view->header()->setSortIndicator(-1, Qt::AscendingOrder);
     m_view->setItemDelegateForColumn(CommunicationModel::Axes, new ChipDelegate(m_view));
-    constexpr int kWidths[] = {140, 80, 110, 200, 160, 80, 80};
+    for (const int column : {CommunicationModel::Node, CommunicationModel::Tensor})
+        m_view->setItemDelegateForColumn(column, new NameDelegate(m_view));
+    constexpr int kWidths[] = {120, 60, 80, 180, 150, 75, 75};
     for (int column = 0; column < static_cast<int>(std::size(kWidths)); ++column)
         m_view->header()->resizeSection(column, kWidths[column]);
     connect(m_view, &QTreeView::activated, this, [this](const QModelIndex& index) {

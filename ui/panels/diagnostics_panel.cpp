@@ -2,6 +2,8 @@
 #include "ui/panels/diagnostics_panel.h"
 
 #include "ui/panels/diagnostics_model.h"
+#include "ui/panels/elided_button.h"
+#include "ui/panels/name_delegate.h"
 #include "ui/window/editor_session.h"
 #include "ui/window/text.h"
 
@@ -9,7 +11,6 @@
 #include <QHeaderView>
 #include <QLabel>
 #include <QMenu>
-#include <QPushButton>
 #include <QToolButton>
 #include <QTreeView>
 
@@ -35,6 +36,7 @@ DiagnosticsPanel::DiagnosticsPanel(EditorSession* session, QWidget* parent)
     m_view->setAllColumnsShowFocus(true);
     m_view->setSortingEnabled(true);
     m_view->header()->setSortIndicator(-1, Qt::AscendingOrder);
+    m_view->setItemDelegateForColumn(DiagnosticsModel::Node, new NameDelegate(m_view));
     m_view->setContextMenuPolicy(Qt::CustomContextMenu);
     m_view->header()->resizeSection(DiagnosticsModel::Code, 90);
     m_view->header()->resizeSection(DiagnosticsModel::Node, 220);
@@ -75,12 +77,15 @@ QWidget* DiagnosticsPanel::buildFilters() {
     for (const Severity severity : kSeverities) {
         auto* button = new QToolButton(row);
         button->setCheckable(true);
-        button->setChecked(true);
+        // What is communicated has a list of its own.
+        button->setChecked(severity != Severity::Communication);
         button->setAutoRaise(true);
         button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
         button->setFocusPolicy(Qt::StrongFocus);
         connect(button, &QToolButton::toggled, this,
                 [this, severity](bool shown) { m_filter->setShown(severity, shown); });
+        m_filter->setShown(severity, button->isChecked());
+        button->setProperty("role", "filter");
         layout->addWidget(button);
         m_buttons[static_cast<int>(severity)] = button;
     }
@@ -131,7 +136,7 @@ void DiagnosticsPanel::currentChanged() {
     auto* row = new QHBoxLayout(m_fixes);
     row->setContentsMargins(0, 0, 0, 0);
     for (const Fix& fix : diagnostic->fixes) {
-        auto* button = new QPushButton(menuText(oneLine(fix.title, 70)), m_fixes);
+        auto* button = new ElidedButton(toQt(fix.title), m_fixes);
         button->setToolTip(toolTipText(
             toQt(fix.title) +
             (fix.bytes > 0 ? u'\n' + tr("moves %1").arg(exactByteText(fix.bytes)) : QString())));

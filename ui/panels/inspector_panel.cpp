@@ -31,6 +31,7 @@ constexpr int kMaxTableRows = 9;
 QLabel* heading(const QString& text, QWidget* parent) {
     auto* label = new QLabel(text, parent);
     label->setProperty("role", "heading");
+    label->setIndent(0);
     return label;
 }
 
@@ -41,9 +42,9 @@ InspectorPanel::InspectorPanel(EditorSession* session, QWidget* parent)
     m_model = new TensorModel(this);
     m_empty = new QLabel(tr("Select a node to see and change how its tensors are split."), this);
     m_empty->setWordWrap(true);
-    m_empty->setAlignment(Qt::AlignHCenter | Qt::AlignTop);
+    m_empty->setAlignment(Qt::AlignLeft | Qt::AlignTop);
     m_empty->setProperty("role", "muted");
-    m_empty->setContentsMargins(16, 24, 16, 16);
+    m_empty->setMargin(12);
 
     auto* content = new QWidget;
     auto* column = new QVBoxLayout(content);
@@ -88,7 +89,7 @@ QWidget* InspectorPanel::buildHeader() {
     connect(m_stage, &QSpinBox::valueChanged, this, &InspectorPanel::stageChosen);
     m_stageDevices = new QLabel(header);
     m_stageDevices->setProperty("role", "muted");
-    m_clear = new QPushButton(tr("Clear"), header);
+    m_clear = new QPushButton(tr("Remove annotations"), header);
     m_clear->setToolTip(tr("Remove layouts and stage of the selected nodes"));
     connect(m_clear, &QPushButton::clicked, this, &InspectorPanel::clearAnnotations);
     m_addMesh = new QPushButton(tr("Add a device mesh…"), header);

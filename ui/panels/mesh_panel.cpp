@@ -60,7 +60,7 @@ MeshPanel::MeshPanel(EditorSession* session, QWidget* parent)
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(buildConfigurations());
     column->addWidget(buildAxes(), 3);
-    column->addWidget(buildStages(), 2);
+    column->addWidget(buildStages(), 0);
     m_stack->addWidget(none);
     m_stack->addWidget(some);
     m_stack->addWidget(new QWidget(m_stack));
@@ -207,6 +207,7 @@ void MeshPanel::refreshAxes() {
 void MeshPanel::refreshStages() {
     const Configuration& configuration = m_analysis->configuration;
     const auto& bound = configuration.boundStages;
+    m_stages->setVisible(!bound.empty());
     m_stages->setRowCount(static_cast<int>(bound.size()));
     for (int row = 0; row < m_stages->rowCount(); ++row) {
         const auto& [stage, devices] = bound[static_cast<std::size_t>(row)];

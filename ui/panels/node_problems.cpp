@@ -2,13 +2,13 @@
 #include "ui/panels/node_problems.h"
 
 #include "ui/panels/diagnostics_model.h"
+#include "ui/panels/elided_button.h"
 #include "ui/window/editor_session.h"
 #include "ui/window/text.h"
 
 #include <QBoxLayout>
 #include <QFrame>
 #include <QLabel>
-#include <QPushButton>
 
 namespace shardwright {
 namespace {
@@ -66,11 +66,10 @@ QWidget* NodeProblems::card(const Diagnostic& diagnostic) {
     text->setTextInteractionFlags(Qt::TextSelectableByMouse);
     column->addWidget(text);
     for (const Fix& fix : diagnostic.fixes) {
-        auto* button = new QPushButton(menuText(oneLine(fix.title, 60)), frame);
-        button->setToolTip(toolTipText(toQt(fix.title)));
+        auto* button = new ElidedButton(toQt(fix.title), frame);
         connect(button, &QPushButton::clicked, this,
                 [this, fix] { m_session->push(fix.edit, toQt(fix.title)); });
-        column->addWidget(button, 0, Qt::AlignLeft);
+        column->addWidget(button);
     }
     return frame;
 }

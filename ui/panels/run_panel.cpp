@@ -144,6 +144,13 @@ QWidget* RunPanel::buildControls() {
     return box;
 }
 
+void RunPanel::showTab(const QString& name) {
+    const QStringList names{QStringLiteral("devices"), QStringLiteral("collectives"),
+                            QStringLiteral("verification"), QStringLiteral("shards")};
+    if (const auto index = names.indexOf(name); index >= 0)
+        m_tabs->setCurrentIndex(static_cast<int>(index));
+}
+
 QString RunPanel::statusText() const {
     return m_status->text();
 }

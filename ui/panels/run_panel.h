@@ -41,6 +41,8 @@ public:
     void start();
     bool isRunning() const;
     RunClient* client() const { return m_client; }
+    /// "devices", "collectives", "verification" or "shards".
+    void showTab(const QString& name);
     QString statusText() const;
     ShardView* shards() const { return m_shards; }
     TimingChart* chart() const { return m_chart; }

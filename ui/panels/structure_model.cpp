@@ -15,6 +15,17 @@ quintptr nodeKey(NodeId node) {
     return node.index() * 2 + 1;
 }
 
+/// The node's label without the scope around it, which the tree shows already.
+std::string localName(const GraphIndex& graph, NodeId node) {
+    const std::string label = graph.label(node);
+    const std::string& scope = graph.scope(graph.node(node).scope).path;
+    const std::size_t begin = label.starts_with('/') ? 1 : 0;
+    if (!scope.empty() && label.size() > begin + scope.size() + 1 &&
+        label.compare(begin, scope.size(), scope) == 0 && label[begin + scope.size()] == '/')
+        return label.substr(begin + scope.size() + 1);
+    return label;
+}
+
 }  // namespace
 
 void StructureModel::setModel(std::shared_ptr<const Model> model) {
@@ -99,7 +110,7 @@ QVariant StructureModel::data(const QModelIndex& index, int role) const {
     const GraphIndex& graph = m_model->graph();
     if (const NodeId id = node(index)) {
         const QString op = oneLine(std::string(graph.opType(id)), 60);
-        const QString label = oneLine(graph.label(id), 200);
+        const QString label = oneLine(localName(graph, id), 200);
         if (role == Qt::DisplayRole)
             return label.startsWith(op) ? label : QStringLiteral("%1  %2").arg(op, label);
         return role == Qt::ToolTipRole

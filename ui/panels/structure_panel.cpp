@@ -124,12 +124,32 @@ QWidget* StructurePanel::buildSearch() {
 
 void StructurePanel::setModel(std::shared_ptr<const Model> model) {
     m_model->setModel(model);
+    openOnlyChildren();
     m_found->show(nullptr, {});
     m_analysis.reset();
     m_search->clear();
     m_delay.stop();
     m_stack->setCurrentWidget(m_tree);
     updateCount();
+}
+
+void StructurePanel::openOnlyChildren() {
+    // Exporters wrap everything in a scope or two.
+    QModelIndex index;
+    do {
+        QModelIndex only;
+        int scopes = 0;
+        for (int row = 0; row < m_model->rowCount(index); ++row) {
+            const QModelIndex child = m_model->index(row, 0, index);
+            if (!m_model->scope(child))
+                break;
+            only = child;
+            ++scopes;
+        }
+        index = scopes == 1 ? only : QModelIndex();
+        if (index.isValid())
+            m_tree->expand(index);
+    } while (index.isValid());
 }
 
 void StructurePanel::setAnalysis(std::shared_ptr<const Analysis> analysis) {

@@ -51,6 +51,7 @@ signals:
 
 private:
     QWidget* buildSearch();
+    void openOnlyChildren();
     void search();
     void showFound(std::vector<NodeId> nodes);
     void step(int direction);

@@ -127,10 +127,13 @@ void MainWindow::buildDocks() {
     m_runDock = addDock(QStringLiteral("runDock"), tr("Run"), m_runPanel, Qt::BottomDockWidgetArea);
     tabifyDockWidget(m_diagnosticsDock, m_communicationDock);
     tabifyDockWidget(m_communicationDock, m_runDock);
+    // Their tabs say already what they are.
+    for (QDockWidget* dock : {m_diagnosticsDock, m_communicationDock, m_runDock})
+        dock->setTitleBarWidget(new QWidget(dock));
     m_diagnosticsDock->raise();
     resizeDocks({structure, inspector}, {250, 370}, Qt::Horizontal);
     resizeDocks({structure, overview}, {500, 170}, Qt::Vertical);
-    resizeDocks({inspector, m_meshDock}, {520, 240}, Qt::Vertical);
+    resizeDocks({inspector, m_meshDock}, {500, 250}, Qt::Vertical);
     resizeDocks({m_diagnosticsDock}, {210}, Qt::Vertical);
 }
 
@@ -152,7 +155,7 @@ void MainWindow::buildToolBar() {
     edges->setToolTip(tr("What is written beside the edges"));
     edges->setFocusPolicy(Qt::StrongFocus);
     connect(m_actions->edgeTexts, &QActionGroup::triggered, edges,
-            [edges](QAction* action) { edges->setText(action->text()); });
+            [edges](QAction* action) { edges->setText(tr("Edges: %1").arg(action->text())); });
     edges->setObjectName(QStringLiteral("edgeButton"));
     bar->addWidget(edges);
     m_bindings = new BindingsButton(m_session, bar);
@@ -287,7 +290,7 @@ void MainWindow::showAnalysis(std::shared_ptr<const Analysis> analysis) {
 }
 
 bool MainWindow::isSettled() const {
-    return !m_session->isOpening() && !m_canvas->isBusy() &&
+    return !m_session->isOpening() && !m_canvas->isBusy() && !m_runPanel->isRunning() &&
            (!m_session->hasDocument() || (m_session->isAnalysisCurrent() && m_canvas->scene()));
 }
 

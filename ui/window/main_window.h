@@ -52,7 +52,7 @@ public:
     Recovery* recovery() const { return m_recovery; }
     RunPanel* runPanel() const { return m_runPanel; }
     StructurePanel* structure() const { return m_structure; }
-    /// Brings "diagnostics", "communication" or "run" to the front.
+    /// Brings "diagnostics", "communication" or "run" to the front, "run/shards" with its tab.
     void showPanel(const QString& name);
     /// Selects what a search finds, once the model is there and analysed.
     void selectFound(const QString& query);

@@ -202,24 +202,31 @@ void MainWindow::goTo(NodeId node) {
 }
 
 void MainWindow::showPanel(const QString& name) {
-    if (auto* dock = findChild<QDockWidget*>(name + QStringLiteral("Dock"))) {
+    if (auto* dock = findChild<QDockWidget*>(name.section(u'/', 0, 0) + QStringLiteral("Dock"))) {
         dock->show();
         dock->raise();
     }
+    m_runPanel->showTab(name.section(u'/', 1));
 }
 
 void MainWindow::selectFound(const QString& query) {
-    const auto select = [this, query] {
+    // Goes with the first time that it works.
+    auto* once = new QObject(this);
+    const auto select = [this, query, once] {
         const auto analysis = m_session->analysis();
+        if (!analysis || !m_canvas->scene())
+            return;
+        once->deleteLater();
+        disconnect(m_session, nullptr, once, nullptr);
+        disconnect(m_canvas, nullptr, once, nullptr);
         const auto found = findNodes(*analysis, fromQt(query));
         m_canvas->setSelection({found.begin(), found.end()});
         if (!found.empty())
             m_canvas->centreOn(found.front());
     };
-    if (m_session->analysis())
-        select();
-    else
-        connect(m_session, &EditorSession::analysisChanged, this, select, Qt::SingleShotConnection);
+    connect(m_session, &EditorSession::analysisChanged, once, select);
+    connect(m_canvas, &GraphCanvas::sceneReady, once, select);
+    select();
 }
 
 void MainWindow::showAbout() {

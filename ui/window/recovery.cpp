@@ -89,10 +89,8 @@ Recovery::Recovery(EditorSession* session, QObject* parent) : QObject(parent), m
         if (!m_session->isModified() && !m_offer)
             discard();
     });
-    connect(session, &EditorSession::documentChanged, this, [this] {
-        if (m_session->isModified())
-            m_delay.start();
-    });
+    // Whether it is modified is told when the time is over: the undo stack does not know yet.
+    connect(session, &EditorSession::documentChanged, &m_delay, qOverload<>(&QTimer::start));
 }
 
 Recovery::~Recovery() = default;
@@ -101,6 +99,7 @@ void Recovery::opened() {
     m_delay.stop();
     m_copy.reset();
     m_offer.reset();
+    m_looking = false;
     m_model = m_session->document().model;
     look();
 }
@@ -122,6 +121,7 @@ void Recovery::look() {
         if (!lock->tryLock(0))
             continue;
         m_copy = std::make_unique<Copy>(Copy{info.filePath(), std::move(lock)});
+        m_looking = true;
         m_session->jobs()->start<std::shared_ptr<Annotations>>(
             JobTracker::Kind::Recovery,
             [file = info.filePath(), model = m_model](const CancelToken&) {
@@ -131,6 +131,7 @@ void Recovery::look() {
              time = info.lastModified()](std::shared_ptr<Annotations> found) {
                 if (model != m_model)
                     return;
+                m_looking = false;
                 if (!found || found->sameAs(m_session->document().annotations)) {
                     // Of other contents: kept for when they come back, under its own name.
                     m_copy.reset();
@@ -180,11 +181,16 @@ bool Recovery::lockNewName() {
 }
 
 void Recovery::write() {
-    if (!m_session->isModified())
+    if (!m_session->isModified()) {
+        // Everything was undone.
+        if (m_copy && !m_offer && !m_looking)
+            discard();
         return;
+    }
     // An offer that nobody answered stays; new work gets a file of its own.
-    if (m_offer) {
+    if (m_offer || m_looking) {
         m_offer.reset();
+        m_looking = false;
         m_copy.reset();
     }
     if (!m_copy && !lockNewName())

@@ -51,6 +51,7 @@ private:
     QTimer m_delay;
     std::unique_ptr<Copy> m_copy;  ///< Ours: locked; the file may not exist yet.
     std::shared_ptr<Annotations> m_offer;
+    bool m_looking = false;  ///< m_copy is of before, and is being read.
     std::shared_ptr<const Model> m_model;
 };
 

@@ -20,13 +20,14 @@ namespace {
 
 struct Colours {
     const char *window, *base, *alternate, *text, *muted, *button, *accent, *onAccent, *link, *mid,
-        *dark, *light;
+        *dark, *light, *selected;
 };
 
-constexpr Colours kLight{"#f4f5f7", "#ffffff", "#f8f9fb", "#1c2128", "#6a737d", "#ffffff",
-                         "#2b64c9", "#ffffff", "#1f5bb8", "#d5d9e0", "#aab1bb", "#ffffff"};
-constexpr Colours kDark{"#1f2227", "#26292f", "#2b2f36", "#e3e6ea", "#969ea9", "#30343c",
-                        "#4f8df0", "#0d1117", "#7fb0ff", "#3d424b", "#16181c", "#3a3f48"};
+constexpr Colours kLight{"#f4f5f7", "#ffffff", "#f8f9fb", "#1c2128", "#6a737d",
+                         "#ffffff", "#2b64c9", "#ffffff", "#1f5bb8", "#d5d9e0",
+                         "#aab1bb", "#ffffff", "#d9e6fb"};
+constexpr Colours kDark{"#1f2227", "#26292f", "#2b2f36", "#e3e6ea", "#969ea9", "#30343c", "#4f8df0",
+                        "#0d1117", "#7fb0ff", "#3d424b", "#16181c", "#3a3f48", "#2c4468"};
 
 QPalette paletteOf(const Colours& c) {
     QPalette p;
@@ -76,18 +77,27 @@ QTabBar::tab { background: transparent; padding: 5px 12px; border: none; border-
 QTabBar::tab:selected { color: %3; border-bottom-color: %5; }
 QTabBar::tab:hover { color: %3; }
 QTabBar::tab:focus { color: %5; }
+QAbstractItemView { selection-background-color: %8; selection-color: %3; }
 QTreeView, QTableView, QListView { border: 1px solid %4; border-radius: 4px; background: %2; outline: none; }
 QTreeView:focus, QTableView:focus, QListView:focus { border-color: %5; }
 QTreeView::item, QListView::item { padding: 3px 2px; }
 QHeaderView::section { background: %1; color: %7; border: none; border-bottom: 1px solid %4; padding: 4px 6px; }
 QScrollArea { border: none; background: transparent; }
+QToolButton::menu-indicator { subcontrol-origin: padding; subcontrol-position: center right; right: 4px; width: 9px; height: 9px; }
+QToolBar QToolButton[popupMode="2"] { padding-right: 18px; }
+shardwright--AxisPicker { border: 1px solid %4; border-radius: 4px; background: %6; padding: 3px 18px 3px 6px; }
+shardwright--AxisPicker:hover, shardwright--AxisPicker:focus { border-color: %5; }
+shardwright--AxisPicker:disabled { color: %7; }
+QToolButton[role="filter"] { border: 1px solid %4; border-radius: 9px; padding: 2px 9px; color: %7; background: transparent; }
+QToolButton[role="filter"]:checked { background: %8; color: %3; }
+QToolButton[role="filter"]:focus { border-color: %5; }
 QLabel[role="heading"] { font-weight: 600; color: %7; padding-top: 8px; }
 QLabel[role="muted"] { color: %7; }
 QLabel[role="title"] { font-weight: 600; font-size: 125%; }
 )")
         .arg(QLatin1String(c.window), QLatin1String(c.base), QLatin1String(c.text),
              QLatin1String(c.mid), QLatin1String(c.accent), QLatin1String(c.button),
-             QLatin1String(c.muted));
+             QLatin1String(c.muted), QLatin1String(c.selected));
 }
 
 /// Draws an SVG whose lines are `currentColor`, in the colour of the palette at the time of

@@ -95,7 +95,7 @@ void WindowActions::createViewActions() {
 
     using EdgeText = GraphCanvas::EdgeText;
     edgeTexts = new QActionGroup(this);
-    const std::pair<QString, EdgeText> texts[] = {{tr("No Edge Labels"), EdgeText::None},
+    const std::pair<QString, EdgeText> texts[] = {{tr("No Labels"), EdgeText::None},
                                                   {tr("Tensor Names"), EdgeText::Name},
                                                   {tr("Shapes"), EdgeText::Shape},
                                                   {tr("Layouts"), EdgeText::Layout}};
