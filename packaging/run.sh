@@ -9,7 +9,7 @@ fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source packaging/build.sh
 packaging/setup.sh
-build_preset release shardwright shardwright-worker
+build_preset release shardwright shardwright-cli shardwright-worker
 if [ $# = 0 ] && [ -e resources/examples/mlp.onnx ]; then
     set -- resources/examples/mlp.onnx
 fi
