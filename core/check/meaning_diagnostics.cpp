@@ -5,7 +5,7 @@
 #include "sharding/shard_text.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 namespace shardwright {
 
@@ -28,6 +28,7 @@ public:
             m_result.push_back(word(problem));
         for (const NodeId id : m_analysis.graph().main().order)
             checkRule(id);
+        tellOfExtended();
         if (m_analysis.options.profile == Profile::Strict)
             checkStrictSpecs();
         for (const CommEntry& entry : m_analysis.communication.entries)
@@ -158,14 +159,34 @@ private:
                         (rule->factors.empty() || rule->factors[0].reason.empty() ? "it is treated as whole"
                                                                                   : rule->factors[0].reason);
             m_result.push_back(std::move(d));
-        } else if (!rule->strict && splits(meaning)) {
+        } else if (!rule->strict && splits(meaning) && strict) {
             Diagnostic d;
-            d.code = strict ? "SW307" : "SW308";
-            d.severity = strict ? Severity::Unsupported : Severity::Info;
+            d.code = "SW307";
+            d.severity = Severity::Unsupported;
             d.node = id;
-            d.message = title(id) + (strict ? "not covered by proposal 0007: " : "needs profile extended: ") + rule->strictReason;
+            d.message = title(id) + "not covered by proposal 0007: " + rule->strictReason;
             m_result.push_back(std::move(d));
+        } else if (!rule->strict && splits(meaning)) {
+            ++m_extended[std::string(m_analysis.graph().opType(id))];
         }
+    }
+
+    /// One line for the whole model: most real models need it at most of their nodes.
+    void tellOfExtended() {
+        if (m_extended.empty())
+            return;
+        Diagnostic d;
+        d.code = "SW308";
+        d.severity = Severity::Info;
+        int nodes = 0;
+        std::string operators;
+        for (const auto& [op, count] : m_extended) {
+            nodes += count;
+            operators += (operators.empty() ? "" : ", ") + op + " " + std::to_string(count);
+        }
+        d.message = "needs profile extended: " + std::to_string(nodes) + (nodes == 1 ? " node is" : " nodes are") +
+                    " split in ways that proposal 0007 does not describe (" + operators + ")";
+        m_result.push_back(std::move(d));
     }
 
     static bool splits(const NodeMeaning& meaning) {
@@ -231,6 +252,7 @@ private:
 
     const Analysis& m_analysis;
     LayoutPool& m_pool;
+    std::map<std::string, int> m_extended;  ///< Nodes by operator.
     std::vector<Diagnostic> m_result;
 };
 
