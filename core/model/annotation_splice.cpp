@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Protobuf's wire format is a sequence of fields, and a message inside is a field with its length before it. So new
-// annotations go in by copying fields, and by writing anew the lengths of the messages around them: model, graph, node,
-// and for a body attribute, graph, node, ... This recurses as deep as bodies nest, which the parser has limited.
+// Protobuf's wire format is a sequence of fields, and a message inside is a field with its length
+// before it. So new annotations go in by copying fields, and by writing anew the lengths of the
+// messages around them: model, graph, node, and for a body attribute, graph, node, ... This
+// recurses as deep as bodies nest, which the parser has limited.
 
 #include "model/annotation_splice.h"
 
@@ -21,7 +22,8 @@ namespace {
 
 constexpr int kLengthDelimited = 2;
 
-/// Text in pieces, most of them parts of the opened file, so that weights are copied only at the end.
+/// Text in pieces, most of them parts of the opened file, so that weights are copied only at the
+/// end.
 class Rope {
 public:
     void add(std::string_view piece) {
@@ -180,12 +182,14 @@ private:
 
     template <class List>
     static bool same(const List& a, const List& b) {
-        return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                          [](const auto& x, const auto& y) { return x.SerializePartialAsString() == y.SerializePartialAsString(); });
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+            return x.SerializePartialAsString() == y.SerializePartialAsString();
+        });
     }
 
     Rope spliceModel() {
-        const bool newConfigurations = !same(m_fields.configuration(), m_model.proto().configuration());
+        const bool newConfigurations =
+            !same(m_fields.configuration(), m_model.proto().configuration());
         const bool newMetadata = !same(m_fields.metadata_props(), m_model.proto().metadata_props());
         const bool newVersion = m_fields.ir_version() != m_model.proto().ir_version();
         Rope rope;
@@ -206,7 +210,8 @@ private:
                 writeOnce(configurationsWritten, [&] { addConfigurations(rope); });
             } else if (newMetadata && field.is(M::kMetadataPropsFieldNumber)) {
                 writeOnce(metadataWritten, [&] { addMetadata(rope); });
-            } else if (newVersion && field.number == M::kIrVersionFieldNumber && field.wireType == 0) {
+            } else if (newVersion && field.number == M::kIrVersionFieldNumber &&
+                       field.wireType == 0) {
                 writeOnce(versionWritten, [&] { addVersion(rope); });
             } else {
                 rope.add(field.whole);
@@ -227,7 +232,8 @@ private:
     }
 
     void addVersion(Rope& rope) const {
-        rope.addOwned(varint(M::kIrVersionFieldNumber << 3) + varint(static_cast<std::uint64_t>(m_fields.ir_version())));
+        rope.addOwned(varint(M::kIrVersionFieldNumber << 3) +
+                      varint(static_cast<std::uint64_t>(m_fields.ir_version())));
     }
     void addMetadata(Rope& rope) const {
         for (const auto& entry : m_fields.metadata_props())
@@ -285,7 +291,8 @@ private:
     }
 
     void addAnnotation(Rope& rope, NodeId id) const {
-        const auto& annotation = id.index() < m_annotations.nodes.size() ? m_annotations.nodes[id.index()] : nullptr;
+        const auto& annotation =
+            id.index() < m_annotations.nodes.size() ? m_annotations.nodes[id.index()] : nullptr;
         if (annotation == nullptr)
             return;
         for (const auto& configuration : *annotation)

@@ -12,7 +12,8 @@ namespace {
 /// The first version of the IR with device configurations.
 constexpr std::int64_t kFirstAnnotatedIr = 11;
 
-bool writeConfigurations(const Annotations& before, const Annotations& after, onnx::ModelProto& proto) {
+bool writeConfigurations(const Annotations& before, const Annotations& after,
+                         onnx::ModelProto& proto) {
     Annotations a;
     Annotations b;
     a.configurations = before.configurations;
@@ -72,7 +73,8 @@ std::vector<NodeId> changedNodes(const Annotations& before, const Annotations& a
     return changed;
 }
 
-void writeModelFields(const Annotations& before, const Annotations& after, onnx::ModelProto& proto) {
+void writeModelFields(const Annotations& before, const Annotations& after,
+                      onnx::ModelProto& proto) {
     bool changed = writeConfigurations(before, after, proto);
     changed = writeMetadata(before, after, proto) || changed;
     if ((changed || !changedNodes(before, after).empty()) && isAnnotated(after))
@@ -90,7 +92,8 @@ void writeAnnotations(const Model& model, const Annotations& annotations, onnx::
     for (const NodeId id : changed) {
         while (id.value >= graph->firstNode.value + graph->nodes->size())
             ++graph;
-        auto* list = graph->nodes->Mutable(id.value - graph->firstNode.value)->mutable_device_configurations();
+        auto* list = graph->nodes->Mutable(id.value - graph->firstNode.value)
+                         ->mutable_device_configurations();
         list->Clear();
         if (id.index() < annotations.nodes.size() && annotations.nodes[id.index()])
             list->Add(annotations.nodes[id.index()]->begin(), annotations.nodes[id.index()]->end());

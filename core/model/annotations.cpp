@@ -11,9 +11,10 @@ namespace {
 
 template <class Message>
 bool sameMessages(const std::vector<Message>& a, const std::vector<Message>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Message& x, const Message& y) {
-        return x.SerializeAsString() == y.SerializeAsString();
-    });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const Message& x, const Message& y) {
+                          return x.SerializeAsString() == y.SerializeAsString();
+                      });
 }
 
 }  // namespace
@@ -37,12 +38,14 @@ Annotations Annotations::fromModel(const Model& model) {
     for (const NodeInfo& node : model.graph().nodes) {
         const auto& list = node.proto->device_configurations();
         if (!list.empty())
-            annotations.nodes[node.id.index()] = std::make_shared<const NodeAnnotation>(list.begin(), list.end());
+            annotations.nodes[node.id.index()] =
+                std::make_shared<const NodeAnnotation>(list.begin(), list.end());
     }
     return annotations;
 }
 
-bool sameAnnotation(const std::shared_ptr<const NodeAnnotation>& a, const std::shared_ptr<const NodeAnnotation>& b) {
+bool sameAnnotation(const std::shared_ptr<const NodeAnnotation>& a,
+                    const std::shared_ptr<const NodeAnnotation>& b) {
     static const NodeAnnotation none;
     return a == b || sameMessages(a ? *a : none, b ? *b : none);
 }
@@ -52,7 +55,8 @@ bool Annotations::sameAs(const Annotations& other) const {
         return false;
     const std::size_t count = std::max(nodes.size(), other.nodes.size());
     for (std::size_t i = 0; i < count; ++i) {
-        if (!sameAnnotation(i < nodes.size() ? nodes[i] : nullptr, i < other.nodes.size() ? other.nodes[i] : nullptr))
+        if (!sameAnnotation(i < nodes.size() ? nodes[i] : nullptr,
+                            i < other.nodes.size() ? other.nodes[i] : nullptr))
             return false;
     }
     return true;

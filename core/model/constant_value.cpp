@@ -42,7 +42,8 @@ void readElements(const std::string& bytes, std::vector<Out>& out, Convert conve
 
 template <class Stored>
 void readInts(const std::string& bytes, ConstantValue& out) {
-    readElements<Stored>(bytes, out.ints, [](Stored value) { return static_cast<std::int64_t>(value); });
+    readElements<Stored>(bytes, out.ints,
+                         [](Stored value) { return static_cast<std::int64_t>(value); });
 }
 
 void readBytes(const std::string& bytes, ConstantValue& out) {
@@ -56,8 +57,10 @@ void readBytes(const std::string& bytes, ConstantValue& out) {
         case T::INT8: return readInts<std::int8_t>(bytes, out);
         case T::UINT8: return readInts<std::uint8_t>(bytes, out);
         case T::BOOL:
-            return readElements<std::uint8_t>(bytes, out.ints, [](std::uint8_t v) { return std::int64_t(v != 0); });
-        case T::FLOAT: return readElements<float>(bytes, out.reals, [](float v) { return double(v); });
+            return readElements<std::uint8_t>(bytes, out.ints,
+                                              [](std::uint8_t v) { return std::int64_t(v != 0); });
+        case T::FLOAT:
+            return readElements<float>(bytes, out.reals, [](float v) { return double(v); });
         case T::DOUBLE: return readElements<double>(bytes, out.reals, [](double v) { return v; });
         case T::FLOAT16: return readElements<std::uint16_t>(bytes, out.reals, fromHalf);
         case T::BFLOAT16: return readElements<std::uint16_t>(bytes, out.reals, fromBrain);
@@ -108,7 +111,9 @@ bool tensorFromConstant(const ConstantValue& constant, onnx::TensorProto& tensor
     tensor.set_data_type(constant.elementType);
     tensor.mutable_dims()->Add(constant.dims.begin(), constant.dims.end());
     switch (constant.elementType) {
-        case T::INT64: tensor.mutable_int64_data()->Add(constant.ints.begin(), constant.ints.end()); return true;
+        case T::INT64:
+            tensor.mutable_int64_data()->Add(constant.ints.begin(), constant.ints.end());
+            return true;
         case T::UINT64:
         case T::UINT32:
             for (const std::int64_t value : constant.ints)
@@ -118,7 +123,9 @@ bool tensorFromConstant(const ConstantValue& constant, onnx::TensorProto& tensor
             for (const double value : constant.reals)
                 tensor.add_float_data(static_cast<float>(value));
             return true;
-        case T::DOUBLE: tensor.mutable_double_data()->Add(constant.reals.begin(), constant.reals.end()); return true;
+        case T::DOUBLE:
+            tensor.mutable_double_data()->Add(constant.reals.begin(), constant.reals.end());
+            return true;
         case T::FLOAT16:
         case T::BFLOAT16: return false;
         default:

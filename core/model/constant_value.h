@@ -19,9 +19,10 @@ bool isIntegral(std::int32_t elementType);
 /// Floating point types that we can read: ConstantValue::reals.
 bool isReal(std::int32_t elementType);
 
-/// Elements of a tensor whose data is in the model file. Null where it is malformed, external, of another type or
-/// larger than `limit` elements.
-ConstantRef constantFromTensor(const onnx::TensorProto& tensor, std::int64_t limit = ShapeTable::kMaxFolded);
+/// Elements of a tensor whose data is in the model file. Null where it is malformed, external, of
+/// another type or larger than `limit` elements.
+ConstantRef constantFromTensor(const onnx::TensorProto& tensor,
+                               std::int64_t limit = ShapeTable::kMaxFolded);
 
 /// The reverse, for libonnx; false for types without a field of their own (float16).
 bool tensorFromConstant(const ConstantValue& constant, onnx::TensorProto& tensor);

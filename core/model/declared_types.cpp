@@ -23,7 +23,8 @@ bool isComplete(const onnx::TypeProto* type) {
     if (type == nullptr || !type->has_tensor_type() || !type->tensor_type().has_shape())
         return false;
     const auto& dims = type->tensor_type().shape().dim();
-    return std::all_of(dims.begin(), dims.end(), [](const DimensionProto& d) { return isNumber(d) || isSymbol(d); });
+    return std::all_of(dims.begin(), dims.end(),
+                       [](const DimensionProto& d) { return isNumber(d) || isSymbol(d); });
 }
 
 std::int64_t sizeOf(const Bindings& bindings, const std::string& symbol) {
@@ -54,12 +55,12 @@ DeclaredTypes::DeclaredTypes(const Model& model) : m_types(model.graph().values.
         }
     }
     for (const ValueInfo& value : index.values)
-        m_complete = m_complete && (value.kind != ValueKind::NodeOutput || isComplete(m_types[value.id.index()]));
+        m_complete = m_complete &&
+                     (value.kind != ValueKind::NodeOutput || isComplete(m_types[value.id.index()]));
 }
 
-DimensionBinder::DimensionBinder(const Model& model, const Bindings* bindings) : m_bindings(bindings) {
-    if (symbolic())
-        return;
+DimensionBinder::DimensionBinder(const Model& model, const Bindings& bindings)
+    : m_bindings(bindings) {
     const GraphIndex& index = model.graph();
     for (const auto& input : model.proto().graph().input()) {
         const ValueId id = index.findValue(GraphId(0), input.name());
@@ -70,7 +71,7 @@ DimensionBinder::DimensionBinder(const Model& model, const Bindings* bindings) :
             const std::string anonymous = input.name() + "#" + std::to_string(axis++);
             if (!isNumber(dimension)) {
                 const std::string& name = isSymbol(dimension) ? dimension.dim_param() : anonymous;
-                m_used.emplace(name, sizeOf(*bindings, name));
+                m_used.emplace(name, sizeOf(bindings, name));
             }
         }
     }
@@ -83,16 +84,12 @@ void DimensionBinder::bindDimension(DimensionProto& dimension) const {
         dimension.Clear();
         return;
     }
-    if (symbolic())
-        return;
     const auto used = m_used.find(dimension.dim_param());
-    const auto named = m_bindings->sizes.find(dimension.dim_param());
+    const auto named = m_bindings.sizes.find(dimension.dim_param());
     if (used != m_used.end())
         dimension.set_dim_value(used->second);
-    else if (named != m_bindings->sizes.end() && named->second >= 0)
+    else if (named != m_bindings.sizes.end() && named->second >= 0)
         dimension.set_dim_value(named->second);
-    else
-        dimension.Clear();
 }
 
 void DimensionBinder::bindInput(const std::string& name, onnx::TypeProto& type) const {
@@ -134,7 +131,8 @@ std::string mergeDeclared(const onnx::TypeProto& declared, onnx::TypeProto& type
         return {};
     }
     bool contradicts = tensor->shape().dim_size() != other.shape().dim_size() ||
-                       (other.elem_type() != onnx::TensorProto::UNDEFINED && other.elem_type() != tensor->elem_type());
+                       (other.elem_type() != onnx::TensorProto::UNDEFINED &&
+                        other.elem_type() != tensor->elem_type());
     for (int i = 0; i < tensor->shape().dim_size() && !contradicts; ++i) {
         const DimensionProto& there = other.shape().dim(i);
         DimensionProto& here = *tensor->mutable_shape()->mutable_dim(i);
@@ -143,7 +141,8 @@ std::string mergeDeclared(const onnx::TypeProto& declared, onnx::TypeProto& type
         else if (isNumber(there) || (isSymbol(there) && !isNumber(here)))
             here = there;
     }
-    return contradicts ? "is declared as " + typeText(declared) + ", but is " + typeText(type) : std::string();
+    return contradicts ? "is declared as " + typeText(declared) + ", but is " + typeText(type)
+                       : std::string();
 }
 
 void meetTypes(const onnx::TypeProto& other, onnx::TypeProto& type) {
@@ -161,7 +160,8 @@ void meetTypes(const onnx::TypeProto& other, onnx::TypeProto& type) {
         tensor->clear_elem_type();
     if (!tensor->has_shape())
         return;
-    if (!other.tensor_type().has_shape() || other.tensor_type().shape().dim_size() != tensor->shape().dim_size()) {
+    if (!other.tensor_type().has_shape() ||
+        other.tensor_type().shape().dim_size() != tensor->shape().dim_size()) {
         tensor->clear_shape();
         return;
     }
@@ -169,7 +169,8 @@ void meetTypes(const onnx::TypeProto& other, onnx::TypeProto& type) {
         const DimensionProto& there = other.tensor_type().shape().dim(i);
         DimensionProto& here = *tensor->mutable_shape()->mutable_dim(i);
         const bool same = isNumber(here) ? isNumber(there) && here.dim_value() == there.dim_value()
-                                         : isSymbol(here) && isSymbol(there) && here.dim_param() == there.dim_param();
+                                         : isSymbol(here) && isSymbol(there) &&
+                                               here.dim_param() == there.dim_param();
         if (!same)
             here.Clear();
     }
@@ -184,7 +185,7 @@ std::string typeText(const onnx::TypeProto& type) {
     std::string dims;
     for (const DimensionProto& dimension : type.tensor_type().shape().dim()) {
         dims += dims.empty() ? " " : "x";
-        dims += isNumber(dimension) ? std::to_string(dimension.dim_value())
+        dims += isNumber(dimension)   ? std::to_string(dimension.dim_value())
                 : isSymbol(dimension) ? dimension.dim_param()
                                       : "?";
     }

@@ -18,7 +18,8 @@ public:
 
     /// Null: none.
     const onnx::TypeProto* of(ValueId id) const { return m_types[id.index()]; }
-    /// Whether every output of a node has a declared type with a number or symbol for each dimension.
+    /// Whether every output of a node has a declared type with a number or symbol for each
+    /// dimension.
     bool complete() const { return m_complete; }
 
 private:
@@ -29,25 +30,24 @@ private:
 /// Numbers for symbols: those of the main graph's inputs, and others that the bindings name.
 class DimensionBinder {
 public:
-    /// Without bindings symbols stay, and anonymous dimensions of inputs become the symbol `input#dim`.
-    DimensionBinder(const Model& model, const Bindings* bindings);
+    DimensionBinder(const Model& model, const Bindings& bindings);
 
-    bool symbolic() const { return m_bindings == nullptr; }
+    /// The symbols of inputs, anonymous dimensions as `input#dim`, with the number each gets.
     const std::map<std::string, std::int64_t>& used() const { return m_used; }
     /// The type of a main graph's input.
     void bindInput(const std::string& name, onnx::TypeProto& type) const;
-    /// Any other declared type: symbols that no input has stay unknown.
+    /// Any other declared type: symbols that no input has and no binding names stay symbols.
     void bind(onnx::TypeProto& type) const;
 
 private:
     void bindDimension(onnx::TensorShapeProto::Dimension& dimension) const;
 
-    const Bindings* m_bindings;
+    Bindings m_bindings;
     std::map<std::string, std::int64_t> m_used;
 };
 
-/// Fills what `type` lacks from `declared`, which is bound already. Returns words for a contradiction between
-/// numbers, or nothing; what was inferred stands.
+/// Fills what `type` lacks from `declared`, which is bound already. Returns words for a
+/// contradiction between numbers, or nothing; what was inferred stands.
 std::string mergeDeclared(const onnx::TypeProto& declared, onnx::TypeProto& type);
 
 /// Leaves in `type` only what `other` says, too.

@@ -88,7 +88,8 @@ Result<std::string> Document::toBytes() const {
         return text;
     }
     const auto tooLarge = [&](std::size_t size) {
-        return Error{"would have " + std::to_string(size) + " bytes with these annotations; an ONNX file has at most " +
+        return Error{"would have " + std::to_string(size) +
+                         " bytes with these annotations; an ONNX file has at most " +
                          std::to_string(kLargestModel) + " (2 GiB)",
                      pathText(model->path())};
     };
@@ -109,8 +110,10 @@ Result<std::string> Document::toBytes() const {
 Result<void> Document::save(const fs::path& path) const {
     const std::set<std::string> missing = leftBehind(*model, folderOf(path));
     if (!missing.empty())
-        return Error{"cannot be saved there: the model reads its weights from files that are not in that folder (" +
-                         joined(missing) + "); copy them there first, or save beside the opened model",
+        return Error{"cannot be saved there: the model reads its weights from files that are not "
+                     "in that folder (" +
+                         joined(missing) +
+                         "); copy them there first, or save beside the opened model",
                      pathText(path)};
     auto bytes = toBytes();
     if (!bytes)

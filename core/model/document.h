@@ -25,10 +25,12 @@ public:
     enum class Format { Binary, Text };
 
     /// Reads a binary or text-format ModelProto; the format is told by content. External data is
-    /// not opened. Errors name the file and what is wrong (not a model, truncated, no graph, over 2 GiB).
-    static Result<std::shared_ptr<const Model>> load(const std::filesystem::path& path, const CancelToken& = {});
-    static Result<std::shared_ptr<const Model>> fromBytes(std::string bytes, std::filesystem::path path = {},
-                                                          const CancelToken& = {});
+    /// not opened. Errors name the file and what is wrong (not a model, truncated, no graph, over 2
+    /// GiB).
+    static Result<std::shared_ptr<const Model>> load(const std::filesystem::path& path,
+                                                     const CancelToken& = {});
+    static Result<std::shared_ptr<const Model>>
+    fromBytes(std::string bytes, std::filesystem::path path = {}, const CancelToken& = {});
     ~Model();
 
     const onnx::ModelProto& proto() const { return *m_proto; }  ///< With the annotations as opened.
@@ -69,7 +71,8 @@ struct Annotations {
 };
 
 /// Whether two node annotations say the same; null and empty do.
-bool sameAnnotation(const std::shared_ptr<const NodeAnnotation>& a, const std::shared_ptr<const NodeAnnotation>& b);
+bool sameAnnotation(const std::shared_ptr<const NodeAnnotation>& a,
+                    const std::shared_ptr<const NodeAnnotation>& b);
 
 /// Prefix of every metadata key that this program writes.
 inline constexpr const char* kMetadataPrefix = "shardwright.";
@@ -84,12 +87,13 @@ struct Document {
 
     /// The ModelProto with the present annotations; ir_version is raised to 11 where annotated.
     onnx::ModelProto toProto() const;
-    /// File contents in the opened format: the opened bytes where nothing differs from the file, else the message of
-    /// toProto(), in a binary file with every byte but the annotations where it was.
+    /// File contents in the opened format: the opened bytes where nothing differs from the file,
+    /// else the message of toProto(), in a binary file with every byte but the annotations where it
+    /// was.
     Result<std::string> toBytes() const;
-    /// Atomic: temporary file in the same folder, flush, rename; keeps the mode; follows a symlink to its target.
-    /// External data is not touched; saving into another folder with external data is refused with
-    /// the names of what would be lost, unless those files are there too.
+    /// Atomic: temporary file in the same folder, flush, rename; keeps the mode; follows a symlink
+    /// to its target. External data is not touched; saving into another folder with external data
+    /// is refused with the names of what would be lost, unless those files are there too.
     Result<void> save(const std::filesystem::path& path) const;
 };
 

@@ -8,7 +8,8 @@
 namespace shardwright {
 
 std::string elementTypeName(std::int32_t type) {
-    const std::string& name = onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(type));
+    const std::string& name =
+        onnx::TensorProto_DataType_Name(static_cast<onnx::TensorProto_DataType>(type));
     return name.empty() ? "type " + std::to_string(type) : name;
 }
 

@@ -51,9 +51,11 @@ ExternalEntry readEntry(const onnx::TensorProto& tensor) {
         if (pair.key() == "location")
             entry.location = pair.value();
         else if (pair.key() == "offset" && !parseNumber(pair.value(), entry.offset))
-            judge(entry, Verdict::OutOfRange, "the offset '" + pair.value() + "' is not a number of bytes");
+            judge(entry, Verdict::OutOfRange,
+                  "the offset '" + pair.value() + "' is not a number of bytes");
         else if (pair.key() == "length" && !parseNumber(pair.value(), entry.length))
-            judge(entry, Verdict::OutOfRange, "the length '" + pair.value() + "' is not a number of bytes");
+            judge(entry, Verdict::OutOfRange,
+                  "the length '" + pair.value() + "' is not a number of bytes");
     }
     if (entry.location.empty())
         judge(entry, Verdict::NoLocation, "no file is named");
@@ -73,7 +75,8 @@ Verdict judgeStatus(const struct stat& status, std::string& reason) {
         reason = "is not a regular file";
         return Verdict::Outside;
     }
-    // A second name of the file may lie anywhere, and then this reads what the model's folder does not own.
+    // A second name of the file may lie anywhere, and then this reads what the model's folder does
+    // not own.
     if (status.st_nlink > 1) {
         reason = "is a hard link to a file that has another name";
         return Verdict::Outside;
@@ -92,7 +95,8 @@ Target findTarget(const std::string& location, const fs::path& folder) {
     if (location.find('\0') != std::string::npos)
         return refuse(Verdict::Outside, "the name has a NUL byte");
     if (relative.is_absolute())
-        return refuse(Verdict::Outside, "is an absolute path; it must be relative to the model's folder");
+        return refuse(Verdict::Outside,
+                      "is an absolute path; it must be relative to the model's folder");
     for (const fs::path& part : relative) {
         if (part == "..")
             return refuse(Verdict::Outside, "leads out of the model's folder ('..')");
@@ -106,7 +110,8 @@ Target findTarget(const std::string& location, const fs::path& folder) {
     target.path = fs::canonical(root / relative, error);
     if (error)
         return refuse(Verdict::Missing, "there is no such file");
-    const auto differs = std::mismatch(root.begin(), root.end(), target.path.begin(), target.path.end());
+    const auto differs =
+        std::mismatch(root.begin(), root.end(), target.path.begin(), target.path.end());
     if (differs.first != root.end())
         return refuse(Verdict::Outside, "is a link that leads out of the model's folder");
     struct stat status {};
@@ -125,12 +130,14 @@ void checkRange(ExternalEntry& entry, const onnx::TensorProto& tensor, std::int6
     if (needed < 0)
         return judge(entry, Verdict::OutOfRange, "its element type has no bytes of fixed size");
     if (entry.length >= 0 && entry.length != needed)
-        return judge(entry, Verdict::OutOfRange, "the length is " + std::to_string(entry.length) +
-                                                     " bytes; the tensor's dims and type need " + std::to_string(needed));
+        return judge(entry, Verdict::OutOfRange,
+                     "the length is " + std::to_string(entry.length) +
+                         " bytes; the tensor's dims and type need " + std::to_string(needed));
     if (entry.offset > fileSize || needed > fileSize - entry.offset)
-        return judge(entry, Verdict::OutOfRange, "bytes " + std::to_string(entry.offset) + " to " +
-                                                     std::to_string(entry.offset + needed) + " lie behind the end of the file (" +
-                                                     std::to_string(fileSize) + " bytes)");
+        return judge(entry, Verdict::OutOfRange,
+                     std::to_string(needed) + " bytes from " + std::to_string(entry.offset) +
+                         " go on behind the end of the file (" + std::to_string(fileSize) +
+                         " bytes)");
     judge(entry, Verdict::Ok, {});
 }
 
@@ -187,7 +194,8 @@ std::vector<ExternalEntry> listExternalData(const onnx::ModelProto& model) {
     return entries;
 }
 
-std::vector<ExternalEntry> checkExternalData(const onnx::ModelProto& model, const fs::path& modelFolder,
+std::vector<ExternalEntry> checkExternalData(const onnx::ModelProto& model,
+                                             const fs::path& modelFolder,
                                              const CancelToken& cancel) {
     std::vector<ExternalEntry> entries;
     std::unordered_map<std::string, Target> targets;  // Thousands of tensors share one file.
@@ -212,8 +220,7 @@ ExternalEntry checkExternalData(const onnx::TensorProto& tensor, const fs::path&
 }
 
 MappedBytes::MappedBytes(MappedBytes&& other) noexcept
-    : m_base(std::exchange(other.m_base, nullptr)),
-      m_mapped(other.m_mapped),
+    : m_base(std::exchange(other.m_base, nullptr)), m_mapped(other.m_mapped),
       m_bytes(std::exchange(other.m_bytes, {})) {}
 
 MappedBytes& MappedBytes::operator=(MappedBytes&& other) noexcept {
@@ -251,7 +258,8 @@ struct OpenExternal {
     std::size_t size = 0;
 };
 
-Error externalError(const onnx::TensorProto& tensor, const std::string& location, const std::string& reason) {
+Error externalError(const onnx::TensorProto& tensor, const std::string& location,
+                    const std::string& reason) {
     return {"external data '" + location + "': " + reason, "tensor '" + tensor.name() + "'"};
 }
 
@@ -273,7 +281,8 @@ Result<OpenExternal> openExternal(const onnx::TensorProto& tensor, const fs::pat
     if (entry.verdict != Verdict::Ok)
         return externalError(tensor, entry.location, entry.reason);
     const std::int64_t size = storageBytes(tensor.data_type(), *elementCount(tensor));
-    return OpenExternal{std::move(file), static_cast<std::size_t>(entry.offset), static_cast<std::size_t>(size)};
+    return OpenExternal{std::move(file), static_cast<std::size_t>(entry.offset),
+                        static_cast<std::size_t>(size)};
 }
 
 }  // namespace
@@ -289,7 +298,8 @@ Result<MappedBytes> mapExternal(const onnx::TensorProto& tensor, const fs::path&
     void* base = ::mmap(nullptr, opened->size + skipped, PROT_READ, MAP_PRIVATE, opened->file.get(),
                         static_cast<off_t>(opened->offset - skipped));
     if (base == MAP_FAILED)
-        return externalError(tensor, readEntry(tensor).location, std::string("cannot be mapped: ") + std::strerror(errno));
+        return externalError(tensor, readEntry(tensor).location,
+                             std::string("cannot be mapped: ") + std::strerror(errno));
     mapped.m_base = base;
     mapped.m_mapped = opened->size + skipped;
     mapped.m_bytes = {static_cast<const char*>(base) + skipped, opened->size};
@@ -308,7 +318,8 @@ Result<std::string> readExternal(const onnx::TensorProto& tensor, const fs::path
             continue;
         if (got <= 0)
             return externalError(tensor, readEntry(tensor).location,
-                                 got < 0 ? std::strerror(errno) : "the file became shorter while it was read");
+                                 got < 0 ? std::strerror(errno)
+                                         : "the file became shorter while it was read");
         have += static_cast<std::size_t>(got);
     }
     return bytes;

@@ -22,12 +22,13 @@ namespace shardwright {
 struct ExternalEntry {
     enum class Verdict {
         Ok,
-        NotChecked,    ///< By listExternalData.
-        NoLocation,    ///< The `location` key is missing or empty.
-        Missing,       ///< There is no such file.
-        Outside,       ///< Absolute, `..`, a link out of the folder, a hard link, not a regular file.
-        OutOfRange,    ///< Offset or length is no number, or lies behind the file's end, or not the tensor's size.
-        RepeatedKey,   ///< A key is given twice: readers differ in which one they take.
+        NotChecked,  ///< By listExternalData.
+        NoLocation,  ///< The `location` key is missing or empty.
+        Missing,     ///< There is no such file.
+        Outside,     ///< Absolute, `..`, a link out of the folder, a hard link, not a regular file.
+        OutOfRange,  ///< Offset or length is no number, or lies behind the file's end, or not the
+                     ///< tensor's size.
+        RepeatedKey,  ///< A key is given twice: readers differ in which one they take.
     };
     std::string tensor;
     GraphId graph;  ///< Where the tensor is an initializer or an attribute of a node.
@@ -41,13 +42,15 @@ struct ExternalEntry {
 /// All tensors with external data, in all graphs: initializers and attributes. Opens nothing.
 std::vector<ExternalEntry> listExternalData(const onnx::ModelProto& model);
 
-/// The same with verdicts: looks at the files' names, kinds and sizes, reads none. An empty folder (a model that was
-/// never saved) makes every verdict Missing.
-std::vector<ExternalEntry> checkExternalData(const onnx::ModelProto& model, const std::filesystem::path& modelFolder,
+/// The same with verdicts: looks at the files' names, kinds and sizes, reads none. An empty folder
+/// (a model that was never saved) makes every verdict Missing.
+std::vector<ExternalEntry> checkExternalData(const onnx::ModelProto& model,
+                                             const std::filesystem::path& modelFolder,
                                              const CancelToken& cancel = {});
 
 /// One tensor's entry with its verdict.
-ExternalEntry checkExternalData(const onnx::TensorProto& tensor, const std::filesystem::path& modelFolder);
+ExternalEntry checkExternalData(const onnx::TensorProto& tensor,
+                                const std::filesystem::path& modelFolder);
 
 /// Bytes of external data by mmap, unmapped at the end. Move-only.
 class MappedBytes {
@@ -66,12 +69,14 @@ private:
     std::string_view m_bytes;
 };
 
-/// The tensor's elements in place. The file is opened below the folder without following a link out of it, and
-/// what is checked is what was opened.
-/// A file that another program cuts off while it is mapped raises SIGBUS: for worker processes only.
-Result<MappedBytes> mapExternal(const onnx::TensorProto& tensor, const std::filesystem::path& modelFolder);
+/// The tensor's elements in place. The file is opened below the folder without following a link out
+/// of it, and what is checked is what was opened. A file that another program cuts off while it is
+/// mapped raises SIGBUS: for worker processes only.
+Result<MappedBytes> mapExternal(const onnx::TensorProto& tensor,
+                                const std::filesystem::path& modelFolder);
 
 /// The same as a copy, which a change of the file cannot hurt.
-Result<std::string> readExternal(const onnx::TensorProto& tensor, const std::filesystem::path& modelFolder);
+Result<std::string> readExternal(const onnx::TensorProto& tensor,
+                                 const std::filesystem::path& modelFolder);
 
 }  // namespace shardwright

@@ -69,7 +69,8 @@ Result<fs::path> followLinks(fs::path path) {
 bool writeAll(int fd, std::string_view bytes) {
     while (!bytes.empty()) {
         // Linux writes at most 0x7ffff000 bytes at once.
-        const ssize_t written = ::write(fd, bytes.data(), std::min<std::size_t>(bytes.size(), 1u << 30));
+        const ssize_t written =
+            ::write(fd, bytes.data(), std::min<std::size_t>(bytes.size(), 1u << 30));
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
@@ -95,10 +96,12 @@ int openTemporary(const fs::path& target, fs::path& temporary) {
     return -1;
 }
 
-/// The rename itself must reach the disk, too. A file system that cannot do this is no reason to fail.
+/// The rename itself must reach the disk, too. A file system that cannot do this is no reason to
+/// fail.
 void flushFolder(const fs::path& file) {
     const fs::path folder = file.parent_path();
-    const Descriptor descriptor(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const Descriptor descriptor(
+        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (descriptor.get() >= 0)
         ::fsync(descriptor.get());
 }
@@ -122,15 +125,16 @@ Result<std::string> readFile(const fs::path& path, std::uint64_t limit, const Ca
     if (!S_ISREG(status.st_mode))
         return Error{"is not a regular file", pathText(path)};
     if (static_cast<std::uint64_t>(status.st_size) > limit)
-        return Error{"has " + std::to_string(status.st_size) + " bytes; at most " + std::to_string(limit) +
-                         " are allowed",
+        return Error{"has " + std::to_string(status.st_size) + " bytes; at most " +
+                         std::to_string(limit) + " are allowed",
                      pathText(path)};
     std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
     std::size_t have = 0;
     while (have < bytes.size()) {
         if (cancel.cancelled())
             return Error{"cancelled", pathText(path)};
-        const ssize_t got = ::read(file.get(), bytes.data() + have, std::min<std::size_t>(bytes.size() - have, 16u << 20));
+        const ssize_t got = ::read(file.get(), bytes.data() + have,
+                                   std::min<std::size_t>(bytes.size() - have, 16u << 20));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -159,16 +163,19 @@ Result<void> writeFileAtomically(const fs::path& path, std::string_view bytes) {
     Descriptor file(openTemporary(target, temporary));
     if (file.get() < 0) {
         const fs::path folder = target.parent_path().empty() ? fs::path(".") : target.parent_path();
-        return Error{"cannot be saved: no file can be made in the folder " + pathText(folder) + ": " + reason(errno),
+        return Error{"cannot be saved: no file can be made in the folder " + pathText(folder) +
+                         ": " + reason(errno),
                      pathText(path)};
     }
     bool ok = writeAll(file.get(), bytes);
     if (ok && exists) {
-        // Another owner's file stays theirs where we may do that; the mode afterwards, since chown clears bits of it.
+        // Another owner's file stays theirs where we may do that; the mode afterwards, since chown
+        // clears bits of it.
         [[maybe_unused]] const int ignored = ::fchown(file.get(), old.st_uid, old.st_gid);
         ok = ::fchmod(file.get(), old.st_mode & 07777) == 0;
     }
-    ok = ok && ::fsync(file.get()) == 0 && file.close() && ::rename(temporary.c_str(), target.c_str()) == 0;
+    ok = ok && ::fsync(file.get()) == 0 && file.close() &&
+         ::rename(temporary.c_str(), target.c_str()) == 0;
     if (!ok) {
         const int code = errno;
         ::unlink(temporary.c_str());

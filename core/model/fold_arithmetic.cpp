@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elementwise operators with broadcasting, and reductions. Integers wrap to their type as in a kernel; floating point
-// is computed in the type's own precision where that is FLOAT or DOUBLE, and not at all in narrower types.
+// Elementwise operators with broadcasting, and reductions. Integers wrap to their type as in a
+// kernel; floating point is computed in the type's own precision where that is FLOAT or DOUBLE, and
+// not at all in narrower types.
 
 #include "model/folding.h"
 
@@ -44,8 +45,10 @@ std::uint64_t bits(std::int64_t value) {
 /// Integers above 2^63 are held as negative numbers, which order and division would take for such.
 bool canCompute(const ConstantValue& value) {
     if (value.elementType == T::UINT64)
-        return std::all_of(value.ints.begin(), value.ints.end(), [](std::int64_t v) { return v >= 0; });
-    return isIntegral(value.elementType) || value.elementType == T::FLOAT || value.elementType == T::DOUBLE;
+        return std::all_of(value.ints.begin(), value.ints.end(),
+                           [](std::int64_t v) { return v >= 0; });
+    return isIntegral(value.elementType) || value.elementType == T::FLOAT ||
+           value.elementType == T::DOUBLE;
 }
 
 std::optional<Dims> broadcast(const Dims& a, const Dims& b) {
@@ -146,19 +149,39 @@ using Maybe = std::optional<std::int64_t>;
 
 const Binary* findBinary(std::string_view op) {
     static const std::map<std::string_view, Binary> table = {
-        {"Add", {[](Int a, Int b) -> Maybe { return Int(bits(a) + bits(b)); }, [](double a, double b) { return a + b; }}},
-        {"Sub", {[](Int a, Int b) -> Maybe { return Int(bits(a) - bits(b)); }, [](double a, double b) { return a - b; }}},
-        {"Mul", {[](Int a, Int b) -> Maybe { return Int(bits(a) * bits(b)); }, [](double a, double b) { return a * b; }}},
+        {"Add",
+         {[](Int a, Int b) -> Maybe { return Int(bits(a) + bits(b)); },
+          [](double a, double b) { return a + b; }}},
+        {"Sub",
+         {[](Int a, Int b) -> Maybe { return Int(bits(a) - bits(b)); },
+          [](double a, double b) { return a - b; }}},
+        {"Mul",
+         {[](Int a, Int b) -> Maybe { return Int(bits(a) * bits(b)); },
+          [](double a, double b) { return a * b; }}},
         {"Div", {divide, [](double a, double b) { return a / b; }}},
         {"Mod", {modulo, nullptr}},
         {"Pow", {power, [](double a, double b) { return std::pow(a, b); }}},
-        {"Min", {[](Int a, Int b) -> Maybe { return std::min(a, b); }, [](double a, double b) { return std::min(a, b); }}},
-        {"Max", {[](Int a, Int b) -> Maybe { return std::max(a, b); }, [](double a, double b) { return std::max(a, b); }}},
-        {"Equal", {[](Int a, Int b) -> Maybe { return a == b; }, [](double a, double b) { return double(a == b); }, true}},
-        {"Less", {[](Int a, Int b) -> Maybe { return a < b; }, [](double a, double b) { return double(a < b); }, true}},
-        {"LessOrEqual", {[](Int a, Int b) -> Maybe { return a <= b; }, [](double a, double b) { return double(a <= b); }, true}},
-        {"Greater", {[](Int a, Int b) -> Maybe { return a > b; }, [](double a, double b) { return double(a > b); }, true}},
-        {"GreaterOrEqual", {[](Int a, Int b) -> Maybe { return a >= b; }, [](double a, double b) { return double(a >= b); }, true}},
+        {"Min",
+         {[](Int a, Int b) -> Maybe { return std::min(a, b); },
+          [](double a, double b) { return std::min(a, b); }}},
+        {"Max",
+         {[](Int a, Int b) -> Maybe { return std::max(a, b); },
+          [](double a, double b) { return std::max(a, b); }}},
+        {"Equal",
+         {[](Int a, Int b) -> Maybe { return a == b; },
+          [](double a, double b) { return double(a == b); }, true}},
+        {"Less",
+         {[](Int a, Int b) -> Maybe { return a < b; },
+          [](double a, double b) { return double(a < b); }, true}},
+        {"LessOrEqual",
+         {[](Int a, Int b) -> Maybe { return a <= b; },
+          [](double a, double b) { return double(a <= b); }, true}},
+        {"Greater",
+         {[](Int a, Int b) -> Maybe { return a > b; },
+          [](double a, double b) { return double(a > b); }, true}},
+        {"GreaterOrEqual",
+         {[](Int a, Int b) -> Maybe { return a >= b; },
+          [](double a, double b) { return double(a >= b); }, true}},
         {"And", {[](Int a, Int b) -> Maybe { return a != 0 && b != 0; }, nullptr, true}},
         {"Or", {[](Int a, Int b) -> Maybe { return a != 0 || b != 0; }, nullptr, true}},
         {"Xor", {[](Int a, Int b) -> Maybe { return (a != 0) != (b != 0); }, nullptr, true}},
@@ -195,7 +218,9 @@ struct Unary {
 const Unary* findUnary(std::string_view op) {
     static const std::map<std::string_view, Unary> table = {
         {"Neg", {[](Int v) { return Int(0 - bits(v)); }, [](double v) { return -v; }}},
-        {"Abs", {[](Int v) { return v < 0 ? Int(0 - bits(v)) : v; }, [](double v) { return std::fabs(v); }}},
+        {"Abs",
+         {[](Int v) { return v < 0 ? Int(0 - bits(v)) : v; },
+          [](double v) { return std::fabs(v); }}},
         {"Not", {[](Int v) { return Int(v == 0); }, nullptr}},
         {"Floor", {nullptr, [](double v) { return std::floor(v); }}},
         {"Ceil", {nullptr, [](double v) { return std::ceil(v); }}},
@@ -241,7 +266,8 @@ FoldResult convert(const ConstantValue& from, std::int32_t to) {
         // Out of range is undefined in ONNX as in C++.
         if (to != T::BOOL && !(std::fabs(value) < 9.2e18))
             return {};
-        out->ints.push_back(to == T::BOOL ? Int(value != 0) : wrap(to, bits(static_cast<Int>(value))));
+        out->ints.push_back(to == T::BOOL ? Int(value != 0)
+                                          : wrap(to, bits(static_cast<Int>(value))));
     }
     return {out};
 }
@@ -282,7 +308,8 @@ FoldResult foldWhere(const FoldNode& node) {
     return {out};
 }
 
-/// Which axes a reduction takes: an input since opset 13 (ReduceSum) and 18, before that an attribute.
+/// Which axes a reduction takes: an input since opset 13 (ReduceSum) and 18, before that an
+/// attribute.
 std::optional<std::vector<bool>> reducedAxes(const FoldNode& node, std::size_t rank) {
     Dims axes = node.intsAttribute("axes").value_or(Dims());
     if (node.inputs.size() > 1 && node.has(1))
@@ -325,9 +352,13 @@ FoldResult foldReduce(const FoldNode& node) {
     for (std::size_t i = 0; i < count; ++i) {
         const std::size_t at = target[i];
         if (real)
-            out->reals[at] = started[at] ? rounded(in.elementType, op.reals(out->reals[at], in.reals[i])) : in.reals[i];
+            out->reals[at] = started[at]
+                                 ? rounded(in.elementType, op.reals(out->reals[at], in.reals[i]))
+                                 : in.reals[i];
         else
-            out->ints[at] = started[at] ? wrap(in.elementType, bits(*op.ints(out->ints[at], in.ints[i]))) : in.ints[i];
+            out->ints[at] = started[at]
+                                ? wrap(in.elementType, bits(*op.ints(out->ints[at], in.ints[i])))
+                                : in.ints[i];
         started[at] = true;
     }
     const bool keep = node.intAttribute("keepdims", 1) != 0;

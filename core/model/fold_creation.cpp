@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operators that make a tensor from shapes and attributes: Shape, Size, Constant, ConstantOfShape, Range.
+// Operators that make a tensor from shapes and attributes: Shape, Size, Constant, ConstantOfShape,
+// Range.
 
 #include "model/folding.h"
 
@@ -32,7 +33,9 @@ FoldResult foldShape(const FoldNode& node) {
     if (node.shape == nullptr)
         return {};
     const auto rank = static_cast<std::int64_t>(node.shape->size());
-    const auto clamped = [&](std::int64_t axis) { return std::clamp<std::int64_t>(axis < 0 ? axis + rank : axis, 0, rank); };
+    const auto clamped = [&](std::int64_t axis) {
+        return std::clamp<std::int64_t>(axis < 0 ? axis + rank : axis, 0, rank);
+    };
     const std::int64_t start = clamped(node.intAttribute("start", 0));
     const std::int64_t end = std::max(start, clamped(node.intAttribute("end", rank)));
     return one(int64Vector({node.shape->begin() + start, node.shape->begin() + end}));
@@ -137,7 +140,8 @@ FoldResult foldRange(const FoldNode& node) {
     const auto reals = [&](std::size_t i) { return node.inputs[i]->reals; };
     if (ints(0).size() == 1 && ints(1).size() == 1 && ints(2).size() == 1)
         return intRange(type, ints(0)[0], ints(1)[0], ints(2)[0]);
-    if ((type == T::FLOAT || type == T::DOUBLE) && reals(0).size() == 1 && reals(1).size() == 1 && reals(2).size() == 1)
+    if ((type == T::FLOAT || type == T::DOUBLE) && reals(0).size() == 1 && reals(1).size() == 1 &&
+        reals(2).size() == 1)
         return realRange(type, reals(0)[0], reals(1)[0], reals(2)[0]);
     return {};
 }
@@ -146,10 +150,8 @@ FoldResult foldRange(const FoldNode& node) {
 
 FoldFunction findCreation(std::string_view op) {
     static const std::map<std::string_view, FoldFunction> table = {
-        {"Shape", foldShape},
-        {"Size", foldSize},
-        {"Constant", foldConstant},
-        {"ConstantOfShape", foldConstantOfShape},
+        {"Shape", foldShape},       {"Size", foldSize},
+        {"Constant", foldConstant}, {"ConstantOfShape", foldConstantOfShape},
         {"Range", foldRange},
     };
     const auto found = table.find(op);

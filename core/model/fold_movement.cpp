@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operators that only move elements. Each computes, for every element of the output, where it comes from.
+// Operators that only move elements. Each computes, for every element of the output, where it comes
+// from.
 
 #include "model/folding.h"
 
@@ -69,7 +70,8 @@ std::optional<std::size_t> axisOf(std::int64_t axis, std::size_t rank) {
     return static_cast<std::size_t>(axis < 0 ? axis + size : axis);
 }
 
-/// `axes`: the second input in newer opsets, an attribute in older ones; nothing where neither is given.
+/// `axes`: the second input in newer opsets, an attribute in older ones; nothing where neither is
+/// given.
 std::optional<Dims> axesOf(const FoldNode& node) {
     if (node.has(1))
         return node.inputs[1]->ints;
@@ -77,7 +79,8 @@ std::optional<Dims> axesOf(const FoldNode& node) {
 }
 
 FoldResult foldIdentity(const FoldNode& node) {
-    return node.has(0) ? FoldResult{std::make_shared<const ConstantValue>(*node.inputs[0])} : FoldResult();
+    return node.has(0) ? FoldResult{std::make_shared<const ConstantValue>(*node.inputs[0])}
+                       : FoldResult();
 }
 
 FoldResult foldGather(const FoldNode& node) {
@@ -92,7 +95,8 @@ FoldResult foldGather(const FoldNode& node) {
     Dims dims(data.dims.begin(), data.dims.begin() + static_cast<std::ptrdiff_t>(*axis));
     const auto outer = static_cast<std::size_t>(*countWithin(dims));
     dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
-    dims.insert(dims.end(), data.dims.begin() + static_cast<std::ptrdiff_t>(*axis) + 1, data.dims.end());
+    dims.insert(dims.end(), data.dims.begin() + static_cast<std::ptrdiff_t>(*axis) + 1,
+                data.dims.end());
     if (!countWithin(dims))
         return {};
     const std::size_t inner = static_cast<std::size_t>(stridesOf(data.dims)[*axis]);
@@ -103,7 +107,10 @@ FoldResult foldGather(const FoldNode& node) {
             if (at < 0 || at >= size)
                 return {};
             for (std::size_t behind = 0; behind < inner; ++behind)
-                source.push_back((before * static_cast<std::size_t>(size) + static_cast<std::size_t>(at)) * inner + behind);
+                source.push_back(
+                    (before * static_cast<std::size_t>(size) + static_cast<std::size_t>(at)) *
+                        inner +
+                    behind);
         }
     }
     return {pick(data, std::move(dims), source)};
@@ -120,7 +127,8 @@ FoldResult foldConcat(const FoldNode& node) {
     out->dims = node.inputs[0]->dims;
     out->dims[*axis] = 0;
     for (const ConstantValue* input : node.inputs) {
-        if (input == nullptr || input->elementType != out->elementType || input->dims.size() != out->dims.size())
+        if (input == nullptr || input->elementType != out->elementType ||
+            input->dims.size() != out->dims.size())
             return {};
         for (std::size_t i = 0; i < out->dims.size(); ++i) {
             if (i != *axis && input->dims[i] != out->dims[i])
@@ -130,16 +138,18 @@ FoldResult foldConcat(const FoldNode& node) {
     }
     if (!countWithin(out->dims))
         return {};
-    const auto outer = static_cast<std::size_t>(
-        *countWithin(Dims(out->dims.begin(), out->dims.begin() + static_cast<std::ptrdiff_t>(*axis))));
+    const auto outer = static_cast<std::size_t>(*countWithin(
+        Dims(out->dims.begin(), out->dims.begin() + static_cast<std::ptrdiff_t>(*axis))));
     for (std::size_t block = 0; block < outer; ++block) {
         for (const ConstantValue* input : node.inputs) {
             const auto size = static_cast<std::ptrdiff_t>(elements(*input) / outer);
             const auto begin = static_cast<std::ptrdiff_t>(block) * size;
             if (isReal(out->elementType))
-                out->reals.insert(out->reals.end(), input->reals.begin() + begin, input->reals.begin() + begin + size);
+                out->reals.insert(out->reals.end(), input->reals.begin() + begin,
+                                  input->reals.begin() + begin + size);
             else
-                out->ints.insert(out->ints.end(), input->ints.begin() + begin, input->ints.begin() + begin + size);
+                out->ints.insert(out->ints.end(), input->ints.begin() + begin,
+                                 input->ints.begin() + begin + size);
         }
     }
     return {out};
@@ -249,7 +259,8 @@ FoldResult foldTranspose(const FoldNode& node) {
     }
     Index source;
     forEachElement(dims, elements(*node.inputs[0]), [&](const Dims& at) {
-        source.push_back(static_cast<std::size_t>(std::inner_product(at.begin(), at.end(), strides.begin(), std::int64_t(0))));
+        source.push_back(static_cast<std::size_t>(
+            std::inner_product(at.begin(), at.end(), strides.begin(), std::int64_t(0))));
     });
     return {pick(*node.inputs[0], std::move(dims), source)};
 }
@@ -305,9 +316,11 @@ struct Range {
 };
 
 /// Sets the range of one axis and its size; ONNX clamps out-of-range bounds.
-bool sliceAxis(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t& size, Range& range) {
+bool sliceAxis(std::int64_t start, std::int64_t end, std::int64_t step, std::int64_t& size,
+               Range& range) {
     // Negating the least number is undefined, and no step is longer than the axis.
-    step = std::clamp<std::int64_t>(step, -std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::max());
+    step = std::clamp<std::int64_t>(step, -std::numeric_limits<std::int32_t>::max(),
+                                    std::numeric_limits<std::int32_t>::max());
     if (step == 0)
         return false;
     start = start < 0 ? start + size : start;
@@ -373,8 +386,10 @@ FoldResult foldSplit(const FoldNode& node) {
         for (std::int64_t left = size; parts.size() < node.outputs; left -= chunk)
             parts.push_back(std::clamp<std::int64_t>(left, 0, chunk));
     }
-    if (parts.size() != node.outputs || std::accumulate(parts.begin(), parts.end(), std::int64_t(0)) != size ||
-        std::any_of(parts.begin(), parts.end(), [&](std::int64_t part) { return part < 0 || part > size; }))
+    if (parts.size() != node.outputs ||
+        std::accumulate(parts.begin(), parts.end(), std::int64_t(0)) != size ||
+        std::any_of(parts.begin(), parts.end(),
+                    [&](std::int64_t part) { return part < 0 || part > size; }))
         return {};
     const Dims strides = stridesOf(data.dims);
     FoldResult result;
@@ -384,7 +399,8 @@ FoldResult foldSplit(const FoldNode& node) {
         dims[*axis] = part;
         Index source;
         forEachElement(dims, static_cast<std::size_t>(*countWithin(dims)), [&](const Dims& at) {
-            const std::int64_t index = std::inner_product(at.begin(), at.end(), strides.begin(), std::int64_t(0));
+            const std::int64_t index =
+                std::inner_product(at.begin(), at.end(), strides.begin(), std::int64_t(0));
             source.push_back(static_cast<std::size_t>(index + begin * strides[*axis]));
         });
         begin += part;
@@ -397,9 +413,10 @@ FoldResult foldSplit(const FoldNode& node) {
 
 FoldFunction findMovement(std::string_view op) {
     static const std::map<std::string_view, FoldFunction> table = {
-        {"Identity", foldIdentity}, {"Gather", foldGather},   {"Concat", foldConcat},       {"Unsqueeze", foldUnsqueeze},
-        {"Squeeze", foldSqueeze},   {"Reshape", foldReshape}, {"Flatten", foldFlatten},     {"Transpose", foldTranspose},
-        {"Expand", foldExpand},     {"Tile", foldTile},       {"Slice", foldSlice},         {"Split", foldSplit},
+        {"Identity", foldIdentity},   {"Gather", foldGather},       {"Concat", foldConcat},
+        {"Unsqueeze", foldUnsqueeze}, {"Squeeze", foldSqueeze},     {"Reshape", foldReshape},
+        {"Flatten", foldFlatten},     {"Transpose", foldTranspose}, {"Expand", foldExpand},
+        {"Tile", foldTile},           {"Slice", foldSlice},         {"Split", foldSplit},
     };
     const auto found = table.find(op);
     return found != table.end() ? found->second : nullptr;

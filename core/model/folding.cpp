@@ -17,7 +17,8 @@ FoldFunction find(std::string_view op) {
     return findArithmetic(op);
 }
 
-/// A tensor without elements may still have huge sizes; the families multiply sizes without looking.
+/// A tensor without elements may still have huge sizes; the families multiply sizes without
+/// looking.
 bool hasSmallSizes(const ConstantValue& value) {
     std::vector<std::int64_t> sizes;
     for (const std::int64_t size : value.dims)
@@ -49,8 +50,10 @@ bool foldsFromShape(std::string_view op) {
 
 FoldResult fold(const FoldNode& node) {
     const FoldFunction function = find(node.op);
-    const bool small = std::all_of(node.inputs.begin(), node.inputs.end(),
-                                   [](const ConstantValue* input) { return input == nullptr || hasSmallSizes(*input); });
+    const bool small =
+        std::all_of(node.inputs.begin(), node.inputs.end(), [](const ConstantValue* input) {
+            return input == nullptr || hasSmallSizes(*input);
+        });
     return function != nullptr && small ? function(node) : FoldResult();
 }
 

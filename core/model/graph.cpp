@@ -3,17 +3,13 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
-
 namespace shardwright {
 
 ValueId GraphIndex::findValue(GraphId graph, std::string_view name) const {
     if (!graph || graph.index() >= namesByGraph.size())
         return {};
-    const auto& names = namesByGraph[graph.index()];
-    const auto found = std::lower_bound(names.begin(), names.end(), name,
-                                        [](const auto& entry, std::string_view key) { return entry.first < key; });
-    return found != names.end() && found->first == name ? found->second : ValueId();
+    const auto found = namesByGraph[graph.index()].find(name);
+    return found != namesByGraph[graph.index()].end() ? found->second : ValueId();
 }
 
 NodePlace GraphIndex::place(NodeId id) const {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace onnx {
@@ -34,11 +35,12 @@ struct NodeInfo {
     int index = -1;  ///< Position in the graph's node list.
     ScopeId scope;
     const onnx::NodeProto* proto = nullptr;
-    std::vector<ValueId> inputs;    ///< One per slot; an empty name (omitted optional) is an invalid id.
+    std::vector<ValueId>
+        inputs;  ///< One per slot; an empty name (omitted optional) is an invalid id.
     std::vector<ValueId> outputs;   ///< One per slot; likewise.
     std::vector<ValueId> captures;  ///< Outer values that the bodies of this node read.
     std::vector<GraphId> bodies;    ///< If, Loop, Scan: graphs of its attributes, in order.
-    GraphId function;               ///< The called function's graph, when the node calls a model-local function.
+    GraphId function;  ///< The called function's graph, when the node calls a model-local function.
 };
 
 enum class ValueKind { GraphInput, Initializer, NodeOutput, Missing };
@@ -53,7 +55,8 @@ struct ValueInfo {
     GraphId graph;
     std::string name;
     ValueKind kind = ValueKind::Missing;
-    const onnx::TensorProto* initializer = nullptr;  ///< Also set for a graph input that has a default value.
+    const onnx::TensorProto* initializer =
+        nullptr;  ///< Also set for a graph input that has a default value.
     NodeId producer;
     int producerSlot = -1;
     std::vector<ValueUse> uses;  ///< Slots of nodes of the same graph; captures are in NodeInfo.
@@ -65,13 +68,13 @@ enum class GraphKind { Main, Body, Function };
 struct GraphInfo {
     GraphId id;
     GraphKind kind = GraphKind::Main;
-    NodeId owner;                    ///< Of a body: the If, Loop or Scan node.
-    std::string name;                ///< Attribute name of a body, `domain::name[:overload]` of a function.
-    std::vector<NodeId> nodes;       ///< In file order.
-    std::vector<NodeId> order;       ///< Topological; nodes of a cycle are left out.
-    std::vector<ValueId> inputs;     ///< Without pure initializers (IR >= 4), in file order.
+    NodeId owner;      ///< Of a body: the If, Loop or Scan node.
+    std::string name;  ///< Attribute name of a body, `domain::name[:overload]` of a function.
+    std::vector<NodeId> nodes;    ///< In file order.
+    std::vector<NodeId> order;    ///< Topological; nodes of a cycle are left out.
+    std::vector<ValueId> inputs;  ///< Without pure initializers (IR >= 4), in file order.
     std::vector<ValueId> outputs;
-    std::vector<NodeId> cyclic;      ///< Nodes on or behind a cycle.
+    std::vector<NodeId> cyclic;  ///< Nodes on or behind a cycle.
 };
 
 /// A name scope of the drawing and of globs: `model/layers.0/self_attn`.
@@ -99,20 +102,29 @@ struct GraphIndex {
     const ScopeInfo& scope(ScopeId id) const { return scopes[id.index()]; }
     const GraphInfo& main() const { return graphs[0]; }
 
-    /// Values of this graph by name (not of outer ones); several nodes may produce one name: the first wins.
+    /// Values of this graph by name (not of outer ones); several nodes may produce one name: the
+    /// first wins.
     ValueId findValue(GraphId graph, std::string_view name) const;
     NodePlace place(NodeId id) const;
     /// `name`, or `Op#index` where the node has none.
     std::string label(NodeId id) const;
     std::string_view opType(NodeId id) const;
     std::string_view domain(NodeId id) const;  ///< "" for ai.onnx.
-    std::size_t edgeCount() const;             ///< Producer to consumer pairs (slots), inside graphs.
+    std::size_t edgeCount() const;  ///< Producer to consumer pairs (slots), inside graphs.
 
     /// What the index saw while it was built: values produced twice, inputs nobody produces,
-    /// nodes out of order. The checker turns these into diagnostics. `node` and `other` may be invalid: of a graph
-    /// output that nobody produces or names, or where a graph input or initializer has the name already.
+    /// nodes out of order. The checker turns these into diagnostics. `node` and `other` may be
+    /// invalid: of a graph output that nobody produces or names, or where a graph input or
+    /// initializer has the name already.
     struct Problem {
-        enum class Kind { ProducedTwice, MissingInput, OutOfOrder, Cycle, DuplicateNodeName, UnnamedOutput };
+        enum class Kind {
+            ProducedTwice,
+            MissingInput,
+            OutOfOrder,
+            Cycle,
+            DuplicateNodeName,
+            UnnamedOutput
+        };
         Kind kind;
         NodeId node;
         NodeId other;  ///< The other producer, for ProducedTwice.
@@ -121,7 +133,7 @@ struct GraphIndex {
     std::vector<Problem> problems;
 
     // name -> value per graph; an implementation detail of findValue.
-    std::vector<std::vector<std::pair<std::string_view, ValueId>>> namesByGraph;
+    std::vector<std::unordered_map<std::string_view, ValueId>> namesByGraph;
 };
 
 }  // namespace shardwright

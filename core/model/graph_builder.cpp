@@ -2,7 +2,8 @@
 //
 // Three passes, none recursive:
 //   1. every graph's own values are declared: inputs, initializers, node outputs;
-//   2. every input slot is resolved, in its own graph or an outer one (then it is a capture of all the owners between);
+//   2. every input slot is resolved, in its own graph or an outer one (then it is a capture of all
+//   the owners between);
 //   3. every graph is sorted. This comes last, since what the bodies capture orders their owners.
 
 #include "model/graph_builder.h"
@@ -22,8 +23,10 @@ namespace {
 using Problem = GraphIndex::Problem;
 using Source = GraphSource<const onnx::ModelProto>;
 
-std::string functionName(const std::string& domain, const std::string& name, const std::string& overload) {
-    return (domain == "ai.onnx" ? std::string() : domain) + "::" + name + (overload.empty() ? "" : ":" + overload);
+std::string functionName(const std::string& domain, const std::string& name,
+                         const std::string& overload) {
+    return (domain == "ai.onnx" ? std::string() : domain) + "::" + name +
+           (overload.empty() ? "" : ":" + overload);
 }
 
 class GraphBuilder {
@@ -32,10 +35,9 @@ public:
         : m_sources(listGraphs(model)), m_inputsMayHaveDefaults(model.ir_version() >= 4) {}
 
     GraphIndex build() {
-        m_names.resize(m_sources.size());
+        reserve();
         for (std::size_t i = 0; i < m_sources.size(); ++i)
             declareGraph(GraphId(i), m_sources[i]);
-        m_captured.resize(m_index.nodes.size());
         resolveFunctions();
         for (std::size_t i = 0; i < m_sources.size(); ++i)
             resolveGraph(GraphId(i), m_sources[i]);
@@ -43,26 +45,34 @@ public:
             sortGraph(graph);
             reportOrder(graph);
         }
-        m_index.namesByGraph.resize(m_names.size());
-        for (std::size_t i = 0; i < m_names.size(); ++i) {
-            auto& names = m_index.namesByGraph[i];
-            names.assign(m_names[i].begin(), m_names[i].end());
-            std::sort(names.begin(), names.end());
-        }
         return std::move(m_index);
     }
 
 private:
-    using Names = std::unordered_map<std::string_view, ValueId>;  // Keys are strings of the ModelProto.
+    void reserve() {
+        std::size_t nodes = 0;
+        m_index.namesByGraph.resize(m_sources.size());
+        for (std::size_t i = 0; i < m_sources.size(); ++i) {
+            const auto count = static_cast<std::size_t>(m_sources[i].nodes->size());
+            m_index.namesByGraph[i].reserve(count + count / 4);
+            nodes += count;
+        }
+        m_index.graphs.reserve(m_sources.size());
+        m_index.nodes.reserve(nodes);
+        m_index.values.reserve(nodes + nodes / 4);
+    }
 
     void problem(Problem::Kind kind, NodeId node, ValueId value, NodeId other = {}) {
         m_index.problems.push_back({kind, node, other, value});
     }
 
-    // --- 1: declare ------------------------------------------------------------------------------------------------
+    // --- 1: declare
+    // ------------------------------------------------------------------------------------------------
 
-    /// A new value. Where the name is taken, the earlier value keeps it and the new one is found only by its id.
-    ValueId declare(GraphId graph, const std::string& name, ValueKind kind, NodeId producer = {}, int slot = -1) {
+    /// A new value. Where the name is taken, the earlier value keeps it and the new one is found
+    /// only by its id.
+    ValueId declare(GraphId graph, const std::string& name, ValueKind kind, NodeId producer = {},
+                    int slot = -1) {
         const ValueId id(m_index.values.size());
         ValueInfo& value = m_index.values.emplace_back();
         value.id = id;
@@ -73,9 +83,10 @@ private:
         value.producerSlot = slot;
         if (name.empty())
             return id;
-        const auto [entry, added] = m_names[graph.index()].emplace(name, id);
+        const auto [entry, added] = m_index.namesByGraph[graph.index()].emplace(name, id);
         if (!added)
-            problem(Problem::Kind::ProducedTwice, producer, id, m_index.value(entry->second).producer);
+            problem(Problem::Kind::ProducedTwice, producer, id,
+                    m_index.value(entry->second).producer);
         return id;
     }
 
@@ -85,7 +96,8 @@ private:
         graph.owner = source.owner;
         if (source.function != nullptr) {
             graph.kind = GraphKind::Function;
-            graph.name = functionName(source.function->domain(), source.function->name(), source.function->overload());
+            graph.name = functionName(source.function->domain(), source.function->name(),
+                                      source.function->overload());
             for (const std::string& input : source.function->input())
                 graph.inputs.push_back(declare(id, input, ValueKind::GraphInput));
         } else if (source.owner) {
@@ -114,14 +126,17 @@ private:
         }
         for (const auto& tensor : proto.sparse_initializer())
             declareInitializer(graph.id, tensor.values().name());
-        // Below IR version 4 every initializer had to be listed as an input, and was constant all the same.
+        // Below IR version 4 every initializer had to be listed as an input, and was constant all
+        // the same.
         if (!m_inputsMayHaveDefaults)
-            std::erase_if(graph.inputs, [&](ValueId id) { return m_index.value(id).kind == ValueKind::Initializer; });
+            std::erase_if(graph.inputs, [&](ValueId id) {
+                return m_index.value(id).kind == ValueKind::Initializer;
+            });
     }
 
     ValueId declareInitializer(GraphId graph, const std::string& name) {
-        const auto known = m_names[graph.index()].find(name);
-        if (known == m_names[graph.index()].end())
+        const auto known = m_index.namesByGraph[graph.index()].find(name);
+        if (known == m_index.namesByGraph[graph.index()].end())
             return declare(graph, name, ValueKind::Initializer);
         ValueInfo& value = m_index.values[known->second.index()];
         if (value.kind != ValueKind::GraphInput || value.initializer != nullptr)
@@ -133,6 +148,8 @@ private:
 
     void declareNodes(GraphInfo& graph, const Source& source) {
         std::unordered_map<std::string_view, NodeId> nodeNames;
+        nodeNames.reserve(static_cast<std::size_t>(source.nodes->size()));
+        graph.nodes.reserve(static_cast<std::size_t>(source.nodes->size()));
         int index = 0;
         for (const auto& proto : *source.nodes) {
             const NodeId id(m_index.nodes.size());
@@ -142,12 +159,15 @@ private:
             node.index = index++;
             node.proto = &proto;
             graph.nodes.push_back(id);
+            node.outputs.reserve(static_cast<std::size_t>(proto.output_size()));
             for (int slot = 0; slot < proto.output_size(); ++slot) {
                 const std::string& name = proto.output(slot);
-                node.outputs.push_back(name.empty() ? ValueId()
-                                                    : declare(graph.id, name, ValueKind::NodeOutput, id, slot));
+                node.outputs.push_back(
+                    name.empty() ? ValueId()
+                                 : declare(graph.id, name, ValueKind::NodeOutput, id, slot));
             }
-            if (std::none_of(node.outputs.begin(), node.outputs.end(), [](ValueId value) { return bool(value); }))
+            if (std::none_of(node.outputs.begin(), node.outputs.end(),
+                             [](ValueId value) { return bool(value); }))
                 problem(Problem::Kind::UnnamedOutput, id, {});
             if (proto.name().empty())
                 continue;
@@ -157,7 +177,8 @@ private:
         }
     }
 
-    // --- 2: resolve ------------------------------------------------------------------------------------------------
+    // --- 2: resolve
+    // ------------------------------------------------------------------------------------------------
 
     void resolveFunctions() {
         std::unordered_map<std::string, GraphId> functions;
@@ -168,8 +189,8 @@ private:
         if (functions.empty())
             return;
         for (NodeInfo& node : m_index.nodes) {
-            const auto found =
-                functions.find(functionName(node.proto->domain(), node.proto->op_type(), node.proto->overload()));
+            const auto found = functions.find(
+                functionName(node.proto->domain(), node.proto->op_type(), node.proto->overload()));
             if (found != functions.end())
                 node.function = found->second;
         }
@@ -178,7 +199,8 @@ private:
     void resolveGraph(GraphId id, const Source& source) {
         NodeId node = source.firstNode;
         for (const auto& proto : *source.nodes) {
-            m_index.nodes[node.index()].inputs.reserve(static_cast<std::size_t>(proto.input_size()));
+            m_index.nodes[node.index()].inputs.reserve(
+                static_cast<std::size_t>(proto.input_size()));
             for (int slot = 0; slot < proto.input_size(); ++slot) {
                 const std::string& name = proto.input(slot);
                 const ValueId value = name.empty() ? ValueId() : resolve(id, name, node);
@@ -212,8 +234,8 @@ private:
 
     ValueId resolve(GraphId graph, const std::string& name, NodeId user) {
         for (GraphId at = graph; at; at = m_sources[at.index()].parent) {
-            const auto found = m_names[at.index()].find(name);
-            if (found == m_names[at.index()].end())
+            const auto found = m_index.namesByGraph[at.index()].find(name);
+            if (found == m_index.namesByGraph[at.index()].end())
                 continue;
             // Every owner from here up to the value's graph reads it through its body.
             for (GraphId inner = graph; inner != at; inner = m_sources[inner.index()].parent)
@@ -226,11 +248,12 @@ private:
     }
 
     void capture(NodeId owner, ValueId value) {
-        if (m_captured[owner.index()].insert(value).second)
+        if (m_captured[owner].insert(value).second)
             m_index.nodes[owner.index()].captures.push_back(value);
     }
 
-    // --- 3: sort ---------------------------------------------------------------------------------------------------
+    // --- 3: sort
+    // ---------------------------------------------------------------------------------------------------
 
     template <class Visit>
     void forEachPredecessor(const NodeInfo& node, Visit visit) const {
@@ -247,31 +270,58 @@ private:
             visitValue(id);
     }
 
-    /// Kahn's algorithm; among ready nodes the first in the file comes first, so a sorted file keeps its order.
-    void sortGraph(GraphInfo& graph) {
-        const std::size_t count = graph.nodes.size();
-        std::vector<std::size_t> waitsFor(count, 0);
-        std::vector<std::vector<int>> successors(count);
+    /// Successors of each node of a graph, by position: those of node i are `list[begin[i]]` up to
+    /// `list[begin[i + 1]]`.
+    struct Successors {
+        std::vector<std::size_t> begin;
+        std::vector<std::size_t> list;
+        std::vector<std::size_t> waitsFor;  ///< How often each node is in the list.
+    };
+
+    std::size_t position(NodeId id) const {
+        return static_cast<std::size_t>(m_index.node(id).index);
+    }
+
+    Successors successorsOf(const GraphInfo& graph) const {
+        Successors all;
+        all.begin.assign(graph.nodes.size() + 2, 0);
+        all.waitsFor.assign(graph.nodes.size(), 0);
+        // Counted two places ahead, summed up, and then moved to where they belong by filling in.
+        for (const NodeId id : graph.nodes)
+            forEachPredecessor(m_index.node(id), [&](NodeId producer, ValueId) {
+                ++all.begin[position(producer) + 2];
+            });
+        for (std::size_t i = 2; i < all.begin.size(); ++i)
+            all.begin[i] += all.begin[i - 1];
+        all.list.resize(all.begin.back());
         for (const NodeId id : graph.nodes) {
-            const NodeInfo& node = m_index.node(id);
-            forEachPredecessor(node, [&](NodeId producer, ValueId) {
-                successors[static_cast<std::size_t>(m_index.node(producer).index)].push_back(node.index);
-                ++waitsFor[static_cast<std::size_t>(node.index)];
+            forEachPredecessor(m_index.node(id), [&](NodeId producer, ValueId) {
+                all.list[all.begin[position(producer) + 1]++] = position(id);
+                ++all.waitsFor[position(id)];
             });
         }
-        std::priority_queue<int, std::vector<int>, std::greater<>> ready;
+        return all;
+    }
+
+    /// Kahn's algorithm; among ready nodes the first in the file comes first, so a sorted file
+    /// keeps its order.
+    void sortGraph(GraphInfo& graph) {
+        const std::size_t count = graph.nodes.size();
+        Successors successors = successorsOf(graph);
+        std::vector<std::size_t>& waitsFor = successors.waitsFor;
+        std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
         for (std::size_t i = 0; i < count; ++i) {
             if (waitsFor[i] == 0)
-                ready.push(static_cast<int>(i));
+                ready.push(i);
         }
         graph.order.reserve(count);
         while (!ready.empty()) {
-            const auto next = static_cast<std::size_t>(ready.top());
+            const std::size_t next = ready.top();
             ready.pop();
             graph.order.push_back(graph.nodes[next]);
-            for (const int successor : successors[next]) {
-                if (--waitsFor[static_cast<std::size_t>(successor)] == 0)
-                    ready.push(successor);
+            for (std::size_t i = successors.begin[next]; i < successors.begin[next + 1]; ++i) {
+                if (--waitsFor[successors.list[i]] == 0)
+                    ready.push(successors.list[i]);
             }
         }
         for (std::size_t i = 0; i < count && graph.order.size() < count; ++i) {
@@ -295,7 +345,8 @@ private:
             reportCycle(graph, cyclic);
     }
 
-    /// Nodes behind a cycle are left over, too; walking backwards among them ends on the cycle itself.
+    /// Nodes behind a cycle are left over, too; walking backwards among them ends on the cycle
+    /// itself.
     void reportCycle(const GraphInfo& graph, const std::unordered_set<NodeId>& cyclic) {
         std::unordered_set<NodeId> seen;
         NodeId node = graph.cyclic.front();
@@ -321,8 +372,7 @@ private:
     std::vector<Source> m_sources;
     bool m_inputsMayHaveDefaults;
     GraphIndex m_index;
-    std::vector<Names> m_names;
-    std::vector<std::unordered_set<ValueId>> m_captured;
+    std::unordered_map<NodeId, std::unordered_set<ValueId>> m_captured;
 };
 
 }  // namespace

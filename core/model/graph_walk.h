@@ -22,26 +22,54 @@ struct GraphSource {
     GraphId parent;                                 ///< Of a body: where its owner lies.
     NodeId owner;
     const onnx::AttributeProto* attribute = nullptr;
-    int position = -1;      ///< In an attribute with several graphs, else -1.
-    NodeId firstNode;       ///< Ids of a graph's nodes are consecutive, in file order.
+    int position = -1;  ///< In an attribute with several graphs, else -1.
+    NodeId firstNode;   ///< Ids of a graph's nodes are consecutive, in file order.
 };
 
 namespace detail {
 
-inline auto* nodesOf(const onnx::GraphProto& graph) { return &graph.node(); }
-inline auto* nodesOf(onnx::GraphProto& graph) { return graph.mutable_node(); }
-inline auto* nodesOf(const onnx::FunctionProto& function) { return &function.node(); }
-inline auto* nodesOf(onnx::FunctionProto& function) { return function.mutable_node(); }
-inline auto& graphOf(const onnx::ModelProto& model) { return model.graph(); }
-inline auto& graphOf(onnx::ModelProto& model) { return *model.mutable_graph(); }
-inline auto& functionsOf(const onnx::ModelProto& model) { return model.functions(); }
-inline auto& functionsOf(onnx::ModelProto& model) { return *model.mutable_functions(); }
-inline auto& attributesOf(const onnx::NodeProto& node) { return node.attribute(); }
-inline auto& attributesOf(onnx::NodeProto& node) { return *node.mutable_attribute(); }
-inline auto& graphOf(const onnx::AttributeProto& attribute) { return attribute.g(); }
-inline auto& graphOf(onnx::AttributeProto& attribute) { return *attribute.mutable_g(); }
-inline auto& graphsOf(const onnx::AttributeProto& attribute) { return attribute.graphs(); }
-inline auto& graphsOf(onnx::AttributeProto& attribute) { return *attribute.mutable_graphs(); }
+inline auto* nodesOf(const onnx::GraphProto& graph) {
+    return &graph.node();
+}
+inline auto* nodesOf(onnx::GraphProto& graph) {
+    return graph.mutable_node();
+}
+inline auto* nodesOf(const onnx::FunctionProto& function) {
+    return &function.node();
+}
+inline auto* nodesOf(onnx::FunctionProto& function) {
+    return function.mutable_node();
+}
+inline auto& graphOf(const onnx::ModelProto& model) {
+    return model.graph();
+}
+inline auto& graphOf(onnx::ModelProto& model) {
+    return *model.mutable_graph();
+}
+inline auto& functionsOf(const onnx::ModelProto& model) {
+    return model.functions();
+}
+inline auto& functionsOf(onnx::ModelProto& model) {
+    return *model.mutable_functions();
+}
+inline auto& attributesOf(const onnx::NodeProto& node) {
+    return node.attribute();
+}
+inline auto& attributesOf(onnx::NodeProto& node) {
+    return *node.mutable_attribute();
+}
+inline auto& graphOf(const onnx::AttributeProto& attribute) {
+    return attribute.g();
+}
+inline auto& graphOf(onnx::AttributeProto& attribute) {
+    return *attribute.mutable_g();
+}
+inline auto& graphsOf(const onnx::AttributeProto& attribute) {
+    return attribute.graphs();
+}
+inline auto& graphsOf(onnx::AttributeProto& attribute) {
+    return *attribute.mutable_graphs();
+}
 
 template <class Model>
 class GraphLister {
@@ -54,7 +82,8 @@ public:
             source.function = &function;
             add(source);
         }
-        // Breadth first with a growing list instead of recursion: bodies nest as deep as a file likes.
+        // Breadth first with a growing list instead of recursion: bodies nest as deep as a file
+        // likes.
         for (std::size_t i = 0; i < m_sources.size(); ++i)
             addBodies(i);
     }
@@ -100,8 +129,9 @@ private:
 
 }  // namespace detail
 
-/// All graphs of a model in the order of GraphId: the main graph, the functions in file order, then bodies breadth
-/// first. The same for a model and its copy, which is how a NodeId finds its node in a copy.
+/// All graphs of a model in the order of GraphId: the main graph, the functions in file order, then
+/// bodies breadth first. The same for a model and its copy, which is how a NodeId finds its node in
+/// a copy.
 template <class Model>
 std::vector<GraphSource<Model>> listGraphs(Model& model) {
     return detail::GraphLister<Model>(model).take();

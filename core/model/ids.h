@@ -29,5 +29,7 @@ using ScopeId = Id<struct ScopeTag>;  ///< A name scope; 0 is the root.
 
 template <class Tag>
 struct std::hash<shardwright::Id<Tag>> {
-    std::size_t operator()(shardwright::Id<Tag> id) const noexcept { return std::hash<std::int32_t>{}(id.value); }
+    std::size_t operator()(shardwright::Id<Tag> id) const noexcept {
+        return std::hash<std::int32_t>{}(id.value);
+    }
 };

@@ -11,12 +11,14 @@ namespace shardwright {
 Model::Model() : m_proto(std::make_unique<onnx::ModelProto>()) {}
 Model::~Model() = default;
 
-Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path& path, const CancelToken& cancel) {
+Result<std::shared_ptr<const Model>> Model::load(const std::filesystem::path& path,
+                                                 const CancelToken& cancel) {
     std::error_code error;
     const auto size = std::filesystem::file_size(path, error);
     if (!error && size > kLargestModel)
         return Error{"has " + std::to_string(size) + " bytes; an ONNX file has at most " +
-                         std::to_string(kLargestModel) + " (2 GiB): larger weights must be external data",
+                         std::to_string(kLargestModel) +
+                         " (2 GiB): larger weights must be external data",
                      pathText(path)};
     auto bytes = readFile(path, kLargestModel, cancel);
     if (!bytes)

@@ -47,16 +47,18 @@ std::string foundInstead(std::string_view bytes) {
     if (start.starts_with("<!") || start.starts_with("<html") || start.starts_with("<?xml"))
         return "this is a web page or XML";
     if (start.starts_with("<"))
-        return "this looks like ONNX text syntax, which has no words for annotations; binary or protobuf text format is needed";
+        return "this looks like ONNX text syntax, which has no words for annotations; binary or "
+               "protobuf text format is needed";
     return {};
 }
 
-/// Walks over the nesting that a model has at will: graph, node, attribute, graph, ... Stops where the bytes end
-/// early. Own stack: this runs on what protobuf refused.
+/// Walks over the nesting that a model has at will: graph, node, attribute, graph, ... Stops where
+/// the bytes end early. Own stack: this runs on what protobuf refused.
 class WireSurvey {
 public:
     explicit WireSurvey(std::string_view bytes)
-        : m_input(reinterpret_cast<const std::uint8_t*>(bytes.data()), static_cast<int>(bytes.size())),
+        : m_input(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                  static_cast<int>(bytes.size())),
           m_size(static_cast<int>(bytes.size())) {
         m_open.push_back({m_size, Kind::Model});
         while (!m_open.empty() && step())
@@ -75,16 +77,21 @@ private:
     };
 
     static const Kind* inner(Kind kind, int field) {
-        static constexpr Kind graph = Kind::Graph, function = Kind::Function, node = Kind::Node, attribute = Kind::Attribute;
+        static constexpr Kind graph = Kind::Graph, function = Kind::Function, node = Kind::Node,
+                              attribute = Kind::Attribute;
         switch (kind) {
-            case Kind::Model: return field == onnx::ModelProto::kGraphFieldNumber       ? &graph
-                                     : field == onnx::ModelProto::kFunctionsFieldNumber ? &function
-                                                                                        : nullptr;
+            case Kind::Model:
+                return field == onnx::ModelProto::kGraphFieldNumber       ? &graph
+                       : field == onnx::ModelProto::kFunctionsFieldNumber ? &function
+                                                                          : nullptr;
             case Kind::Graph: return field == onnx::GraphProto::kNodeFieldNumber ? &node : nullptr;
-            case Kind::Function: return field == onnx::FunctionProto::kNodeFieldNumber ? &node : nullptr;
-            case Kind::Node: return field == onnx::NodeProto::kAttributeFieldNumber ? &attribute : nullptr;
+            case Kind::Function:
+                return field == onnx::FunctionProto::kNodeFieldNumber ? &node : nullptr;
+            case Kind::Node:
+                return field == onnx::NodeProto::kAttributeFieldNumber ? &attribute : nullptr;
             case Kind::Attribute:
-                return field == onnx::AttributeProto::kGFieldNumber || field == onnx::AttributeProto::kGraphsFieldNumber
+                return field == onnx::AttributeProto::kGFieldNumber ||
+                               field == onnx::AttributeProto::kGraphsFieldNumber
                            ? &graph
                            : nullptr;
         }
@@ -130,11 +137,13 @@ Error binaryFailure(std::string_view bytes) {
     const WireSurvey survey(bytes);
     if (survey.deepest() > static_cast<std::size_t>(kDeepestMessage))
         return {"nests more than " + std::to_string(kDeepestMessage) + " messages deep (about " +
-                    std::to_string(kDeepestMessage / 3) + " bodies of If, Loop or Scan inside each other), which is the limit",
+                    std::to_string(kDeepestMessage / 3) +
+                    " bodies of If, Loop or Scan inside each other), which is the limit",
                 {}};
     if (survey.truncatedAt() >= 0)
-        return {"is not an ONNX model or is cut off: the field at byte " + std::to_string(survey.truncatedAt()) +
-                    " goes on behind the end of the file (" + std::to_string(bytes.size()) + " bytes)",
+        return {"is not an ONNX model or is cut off: the field at byte " +
+                    std::to_string(survey.truncatedAt()) + " goes on behind the end of the file (" +
+                    std::to_string(bytes.size()) + " bytes)",
                 {}};
     return {"is not an ONNX model: its " + std::to_string(bytes.size()) +
                 " bytes are damaged or cut off, are of another format, or nest more than " +
@@ -143,7 +152,8 @@ Error binaryFailure(std::string_view bytes) {
 }
 
 Result<void> parseBinary(std::string_view bytes, onnx::ModelProto& proto) {
-    io::CodedInputStream input(reinterpret_cast<const std::uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+    io::CodedInputStream input(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                               static_cast<int>(bytes.size()));
     input.SetRecursionLimit(kDeepestMessage);
     if (!proto.ParseFromCodedStream(&input) || !input.ConsumedEntireMessage())
         return binaryFailure(bytes);
@@ -154,7 +164,8 @@ class FirstError : public io::ErrorCollector {
 public:
     void AddError(int line, io::ColumnNumber column, const std::string& message) override {
         if (m_text.empty())
-            m_text = "line " + std::to_string(line + 1) + ", column " + std::to_string(column + 1) + ": " + message;
+            m_text = "line " + std::to_string(line + 1) + ", column " + std::to_string(column + 1) +
+                     ": " + message;
     }
     void AddWarning(int, io::ColumnNumber, const std::string&) override {}
     const std::string& text() const { return m_text; }
@@ -179,11 +190,14 @@ Result<void> parseText(std::string_view bytes, onnx::ModelProto& proto) {
 Model::Format guessFormat(std::string_view bytes) {
     const std::string_view text = skipBlanksAndComments(bytes.substr(0, 65536));
     std::size_t length = 0;
-    while (length < text.size() && (std::isalnum(static_cast<unsigned char>(text[length])) != 0 || text[length] == '_'))
+    while (length < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[length])) != 0 || text[length] == '_'))
         ++length;
     const std::string_view after = skipBlanksAndComments(text.substr(length));
-    const bool isField = !after.empty() && (after.front() == ':' || after.front() == '{' || after.front() == '<');
-    const auto* field = onnx::ModelProto::descriptor()->FindFieldByName(std::string(text.substr(0, length)));
+    const bool isField =
+        !after.empty() && (after.front() == ':' || after.front() == '{' || after.front() == '<');
+    const auto* field =
+        onnx::ModelProto::descriptor()->FindFieldByName(std::string(text.substr(0, length)));
     return isField && field != nullptr ? Model::Format::Text : Model::Format::Binary;
 }
 
@@ -192,14 +206,17 @@ Result<void> parseModel(std::string_view bytes, Model::Format format, onnx::Mode
         return Error{"is empty; an ONNX model is needed", {}};
     if (bytes.size() > kLargestModel)
         return Error{"has " + std::to_string(bytes.size()) + " bytes; an ONNX file has at most " +
-                         std::to_string(kLargestModel) + " (2 GiB): larger weights must be external data",
+                         std::to_string(kLargestModel) +
+                         " (2 GiB): larger weights must be external data",
                      {}};
-    auto parsed = format == Model::Format::Text ? parseText(bytes, proto) : parseBinary(bytes, proto);
+    auto parsed =
+        format == Model::Format::Text ? parseText(bytes, proto) : parseBinary(bytes, proto);
     if (!parsed)
         return parsed;
     if (!proto.has_graph()) {
         const std::string instead = foundInstead(bytes);
-        return Error{"is not an ONNX model: it has no graph" + (instead.empty() ? "" : "; " + instead), {}};
+        return Error{
+            "is not an ONNX model: it has no graph" + (instead.empty() ? "" : "; " + instead), {}};
     }
     return {};
 }

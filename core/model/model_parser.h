@@ -9,8 +9,8 @@ namespace shardwright {
 
 /// Largest file that protobuf can read: sizes are signed 32-bit numbers.
 inline constexpr std::uint64_t kLargestModel = 2147483647;
-/// Messages nest at most this deep; a body takes three levels (node, attribute, graph). It bounds the stack that
-/// protobuf's recursive parser takes.
+/// Messages nest at most this deep; a body takes three levels (node, attribute, graph). It bounds
+/// the stack that protobuf's recursive parser takes.
 inline constexpr int kDeepestMessage = 100;
 
 /// Whether the bytes begin like a text-format ModelProto: a comment or one of its field names.

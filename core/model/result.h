@@ -8,7 +8,8 @@
 
 namespace shardwright {
 
-/// What failed from outside (a file, an argument, a library). A problem of the model is a Diagnostic.
+/// What failed from outside (a file, an argument, a library). A problem of the model is a
+/// Diagnostic.
 struct Error {
     std::string message;  ///< What is wrong, found and allowed, in the user's words.
     std::string place;    ///< File, node or option, may be empty.

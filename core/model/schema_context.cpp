@@ -93,8 +93,8 @@ const onnx::TensorShapeProto* PropagationContext::getInputData(std::size_t index
     if (state.partial != nullptr || state.constant == nullptr)
         return state.partial;
     const ConstantValue& constant = *state.constant;
-    const bool indexType =
-        constant.elementType == onnx::TensorProto::INT64 || constant.elementType == onnx::TensorProto::INT32;
+    const bool indexType = constant.elementType == onnx::TensorProto::INT64 ||
+                           constant.elementType == onnx::TensorProto::INT32;
     if (!indexType || constant.dims.size() > 1)
         return nullptr;
     auto* shape = Arena::CreateMessage<onnx::TensorShapeProto>(&m_pass.m_arena);
@@ -104,7 +104,8 @@ const onnx::TensorShapeProto* PropagationContext::getInputData(std::size_t index
 }
 
 void PropagationContext::addOutputData(std::size_t index, onnx::TensorShapeProto&& data) {
-    if (index >= m_node.outputs.size() || !m_node.outputs[index] || data.dim_size() > ShapeTable::kMaxFolded)
+    if (index >= m_node.outputs.size() || !m_node.outputs[index] ||
+        data.dim_size() > ShapeTable::kMaxFolded)
         return;
     auto* shape = Arena::CreateMessage<onnx::TensorShapeProto>(&m_pass.m_arena);
     *shape = std::move(data);

@@ -12,8 +12,9 @@ class BodyInferencer final : public onnx::GraphInferencer {
 public:
     BodyInferencer(ShapePass& pass, const NodeInfo& owner, GraphId graph)
         : m_pass(pass), m_owner(owner), m_graph(graph) {}
-    std::vector<const onnx::TypeProto*> doInferencing(const std::vector<const onnx::TypeProto*>& types,
-                                                      const std::vector<const onnx::TensorProto*>& data) override {
+    std::vector<const onnx::TypeProto*>
+    doInferencing(const std::vector<const onnx::TypeProto*>& types,
+                  const std::vector<const onnx::TensorProto*>& data) override {
         return m_pass.runBody(m_owner, m_graph, types, data);
     }
 
@@ -23,7 +24,8 @@ private:
     GraphId m_graph;
 };
 
-/// One node for libonnx's inference functions. They report errors by exceptions, and expect them from here.
+/// One node for libonnx's inference functions. They report errors by exceptions, and expect them
+/// from here.
 class SchemaContext final : public onnx::InferenceContext {
 public:
     SchemaContext(ShapePass& pass, const NodeInfo& node);
@@ -34,7 +36,9 @@ public:
     bool hasInput(std::size_t index) const override;
     const onnx::TensorProto* getInputData(std::size_t index) const override;
     const onnx::TensorShapeProto* getSymbolicInput(std::size_t index) const override;
-    const onnx::SparseTensorProto* getInputSparseData(std::size_t) const override { return nullptr; }
+    const onnx::SparseTensorProto* getInputSparseData(std::size_t) const override {
+        return nullptr;
+    }
     std::size_t getNumOutputs() const override { return m_node.outputs.size(); }
     onnx::TypeProto* getOutputType(std::size_t index) override;
     bool hasOutput(std::size_t index) override;

@@ -27,15 +27,16 @@ std::vector<std::string> relativePaths(const std::vector<std::string>& paths) {
     for (const std::string& path : paths) {
         if (path.empty() || path == outer)
             continue;
-        const bool extends = !outer.empty() && path.size() > outer.size() + 1 && path.starts_with(outer) &&
-                             path[outer.size()] == '.';
+        const bool extends = !outer.empty() && path.size() > outer.size() + 1 &&
+                             path.starts_with(outer) && path[outer.size()] == '.';
         components.push_back(extends ? path.substr(outer.size() + 1) : path);
         outer = path;
     }
     return limited(std::move(components));
 }
 
-/// The next Python string literal at or behind `at`; false at the closing bracket or at anything unexpected.
+/// The next Python string literal at or behind `at`; false at the closing bracket or at anything
+/// unexpected.
 bool nextLiteral(std::string_view text, std::size_t& at, std::string& out) {
     while (at < text.size() && (text[at] == ' ' || text[at] == ',' || text[at] == '\n'))
         ++at;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scope of a node is that of its graph (the root, a function, a body below its owner), and below it what the
-// exporter wrote: metadata, node name, name of the first output, in this order. Constant nodes without any join their
-// consumers. A graph that still has very many nodes without a scope is cut into chunks of its order.
+// The scope of a node is that of its graph (the root, a function, a body below its owner), and
+// below it what the exporter wrote: metadata, node name, name of the first output, in this order.
+// Constant nodes without any join their consumers. A graph that still has very many nodes without a
+// scope is cut into chunks of its order.
 
 #include "model/graph_builder.h"
 #include "model/scope_names.h"
@@ -41,7 +42,8 @@ public:
 
 private:
     ScopeId child(ScopeId parent, const std::string& name) {
-        const auto [entry, added] = m_children.try_emplace(std::to_string(parent.value) + "/" + name);
+        const auto [entry, added] =
+            m_children.try_emplace(std::to_string(parent.value) + "/" + name);
         if (added)
             entry->second = add(parent, name);
         return entry->second;
@@ -89,14 +91,17 @@ private:
     }
 
     void placeByName(const GraphInfo& graph) {
-        // Exporters write the whole path into the names of a body's nodes; its scope already stands for the owner's.
+        // Exporters write the whole path into the names of a body's nodes; its scope already stands
+        // for the owner's.
         const std::vector<std::string>& outer = m_written[graph.id.index()];
         for (const NodeId id : graph.nodes) {
             NodeInfo& node = m_index.nodes[id.index()];
             const std::vector<std::string> scopes = scopesOfNode(*node.proto);
-            const auto differs = std::mismatch(outer.begin(), outer.end(), scopes.begin(), scopes.end());
+            const auto differs =
+                std::mismatch(outer.begin(), outer.end(), scopes.begin(), scopes.end());
             ScopeId scope = m_roots[graph.id.index()];
-            for (auto name = differs.first == outer.end() ? differs.second : scopes.begin(); name != scopes.end(); ++name)
+            for (auto name = differs.first == outer.end() ? differs.second : scopes.begin();
+                 name != scopes.end(); ++name)
                 scope = child(scope, *name);
             node.scope = scope;
         }
@@ -124,7 +129,8 @@ private:
         return a;
     }
 
-    /// Whether a node's value is the same in every run, as of Constant, or of DequantizeLinear on a weight. In order.
+    /// Whether a node's value is the same in every run, as of Constant, or of DequantizeLinear on a
+    /// weight. In order.
     std::vector<bool> constantNodes(const GraphInfo& graph) const {
         std::vector<bool> constant(graph.nodes.size(), false);
         for (const NodeId id : graph.order) {
@@ -138,13 +144,15 @@ private:
                 return bool(constant[static_cast<std::size_t>(m_index.node(value.producer).index)]);
             };
             constant[static_cast<std::size_t>(node.index)] =
-                node.bodies.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), isConstant);
+                node.bodies.empty() &&
+                std::all_of(node.inputs.begin(), node.inputs.end(), isConstant);
         }
         return constant;
     }
 
-    /// PyTorch's tracing exporter leaves constants without a scope, quantisers the nodes that unpack weights; drawn at
-    /// the root they would swamp it. Consumers first, so that chains move together.
+    /// PyTorch's tracing exporter leaves constants without a scope, quantisers the nodes that
+    /// unpack weights; drawn at the root they would swamp it. Consumers first, so that chains move
+    /// together.
     void placeConstants(const GraphInfo& graph) {
         const ScopeId root = m_roots[graph.id.index()];
         const std::vector<bool> constant = constantNodes(graph);
@@ -178,7 +186,8 @@ private:
         const std::size_t size = std::max(kChunk, bare.size() / kManyWithoutScope + 1);
         for (std::size_t begin = 0; begin < bare.size(); begin += size) {
             const std::size_t end = std::min(begin + size, bare.size());
-            const std::string name = "nodes " + std::to_string(begin) + "-" + std::to_string(end - 1);
+            const std::string name =
+                "nodes " + std::to_string(begin) + "-" + std::to_string(end - 1);
             const ScopeId chunk = addDistinct(root, name, graph.id.value);
             for (std::size_t i = begin; i < end; ++i)
                 m_index.nodes[bare[i].index()].scope = chunk;
@@ -187,8 +196,9 @@ private:
 
     GraphIndex& m_index;
     std::unordered_map<std::string, ScopeId> m_children;
-    std::vector<ScopeId> m_roots;                        ///< By graph.
-    std::vector<std::vector<std::string>> m_written;     ///< By graph: the scopes that a body's owner says it is in.
+    std::vector<ScopeId> m_roots;  ///< By graph.
+    std::vector<std::vector<std::string>>
+        m_written;  ///< By graph: the scopes that a body's owner says it is in.
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/shape_pass.h"
 
+#include "model/extra_inference.h"
 #include "model/schema_context.h"
 
 #include <algorithm>
@@ -29,7 +30,8 @@ std::optional<std::vector<std::int64_t>> concreteDims(const onnx::TypeProto* typ
     return dims;
 }
 
-void setType(onnx::TypeProto& type, std::int32_t elementType, const std::vector<std::int64_t>& dims) {
+void setType(onnx::TypeProto& type, std::int32_t elementType,
+             const std::vector<std::int64_t>& dims) {
     auto* tensor = type.mutable_tensor_type();
     tensor->set_elem_type(elementType);
     tensor->mutable_shape()->clear_dim();
@@ -49,18 +51,12 @@ std::string firstLine(std::string text) {
 
 }  // namespace
 
-ShapePass::ShapePass(const Model& model, const DeclaredTypes& declared, const DimensionBinder& binder,
-                     CancelToken cancel)
-    : m_model(model),
-      m_index(model.graph()),
-      m_declared(declared),
-      m_binder(binder),
-      m_cancel(std::move(cancel)),
-      m_states(m_index.values.size()),
-      m_sources(listGraphs(model.proto())),
-      m_ran(m_index.graphs.size(), false),
-      m_active(m_index.graphs.size(), false),
-      m_functionValues(m_index.graphs.size()),
+ShapePass::ShapePass(const Model& model, const DeclaredTypes& declared,
+                     const DimensionBinder& binder, Unknown unknown, CancelToken cancel)
+    : m_model(model), m_index(model.graph()), m_declared(declared), m_binder(binder),
+      m_unknown(unknown), m_cancel(std::move(cancel)), m_states(m_index.values.size()),
+      m_sources(listGraphs(model.proto())), m_ran(m_index.graphs.size(), false),
+      m_active(m_index.graphs.size(), false), m_functionValues(m_index.graphs.size()),
       // Enough for each body a few times; not for functions that double at every level.
       m_allowedVisits(16 * m_index.nodes.size() + 100000) {}
 
@@ -78,11 +74,13 @@ void ShapePass::prepare() {
         m_roots.push_back(isRoot ? GraphId(i) : m_roots[m_sources[i].parent.index()]);
         if (!isRoot)
             continue;
-        const auto& imports =
-            m_sources[i].function != nullptr ? m_sources[i].function->opset_import() : m_model.proto().opset_import();
+        const auto& imports = m_sources[i].function != nullptr
+                                  ? m_sources[i].function->opset_import()
+                                  : m_model.proto().opset_import();
         for (const auto& import : imports)
-            m_opsets[i].emplace(import.domain() == "ai.onnx" ? std::string() : import.domain(),
-                                static_cast<int>(std::clamp<std::int64_t>(import.version(), 0, 1 << 20)));
+            m_opsets[i].emplace(
+                import.domain() == "ai.onnx" ? std::string() : import.domain(),
+                static_cast<int>(std::clamp<std::int64_t>(import.version(), 0, 1 << 20)));
     }
     for (const ValueInfo& value : m_index.values) {
         const GraphId root = m_roots[value.graph.index()];
@@ -165,12 +163,16 @@ int ShapePass::opset(const NodeInfo& node) const {
 
 void ShapePass::inferFromSchema(const NodeInfo& node) {
     const std::string domain(m_index.domain(node.id));
-    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.proto->op_type(), opset(node), domain);
-    if (schema == nullptr || !schema->has_type_and_shape_inference_function())
+    const onnx::OpSchema* schema =
+        onnx::OpSchemaRegistry::Schema(node.proto->op_type(), opset(node), domain);
+    const bool known = schema != nullptr && schema->has_type_and_shape_inference_function();
+    const onnx::InferenceFunction* extra =
+        known ? nullptr : extraInference(domain, node.proto->op_type());
+    if (!known && extra == nullptr)
         return;
     SchemaContext context(*this, node);
     try {
-        schema->GetTypeAndShapeInferenceFunction()(context);
+        known ? schema->GetTypeAndShapeInferenceFunction()(context) : (*extra)(context);
     } catch (const std::exception& error) {
         complain(node, firstLine(error.what()));
     }
@@ -191,9 +193,9 @@ void ShapePass::finishType(const NodeInfo& node, ValueId output) {
         if (!contradiction.empty())
             complain(node, "its output '" + m_index.value(output).name + "' " + contradiction);
     }
-    if (!m_binder.symbolic() || !type.has_tensor_type() || !type.tensor_type().has_shape())
+    if (m_unknown == Unknown::Anonymous || !type.has_tensor_type() ||
+        !type.tensor_type().has_shape())
         return;
-    // An unknown size gets a name, so that what is computed from it elementwise is known to have the same.
     for (auto& dimension : *type.mutable_tensor_type()->mutable_shape()->mutable_dim()) {
         if (!dimension.has_dim_value() && dimension.dim_param().empty())
             dimension.set_dim_param("#" + std::to_string(m_symbols++));
@@ -245,12 +247,12 @@ void ShapePass::propagate(const NodeInfo& node) {
     if (node.outputs.empty() || !node.outputs[0])
         return;
     const auto& type = state(node.outputs[0]).type->tensor_type();
-    const bool isIndex =
-        type.elem_type() == onnx::TensorProto::INT64 || type.elem_type() == onnx::TensorProto::INT32;
+    const bool isIndex = type.elem_type() == onnx::TensorProto::INT64 ||
+                         type.elem_type() == onnx::TensorProto::INT32;
     if (!isIndex || (type.has_shape() && type.shape().dim_size() > 1))
         return;
-    const onnx::OpSchema* schema =
-        onnx::OpSchemaRegistry::Schema(node.proto->op_type(), opset(node), std::string(m_index.domain(node.id)));
+    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(
+        node.proto->op_type(), opset(node), std::string(m_index.domain(node.id)));
     if (schema == nullptr || !schema->has_data_propagation_function())
         return;
     PropagationContext context(*this, node);
@@ -276,7 +278,8 @@ void ShapePass::propagate(const NodeInfo& node) {
     setConstant(node.outputs[0], std::move(constant));
 }
 
-const onnx::AttributeProto* ShapePass::attribute(const NodeInfo& node, const std::string& name) const {
+const onnx::AttributeProto* ShapePass::attribute(const NodeInfo& node,
+                                                 const std::string& name) const {
     for (const auto& attribute : node.proto->attribute()) {
         if (attribute.name() != name)
             continue;

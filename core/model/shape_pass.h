@@ -20,18 +20,24 @@ namespace shardwright {
 struct ValueState {
     onnx::TypeProto* type = nullptr;  ///< Null: nothing is known.
     ConstantRef constant;
-    const onnx::TensorProto* tensor = nullptr;        ///< Its elements, for libonnx.
-    const onnx::TensorShapeProto* partial = nullptr;  ///< Elements of an integer vector of which only some are known.
+    const onnx::TensorProto* tensor = nullptr;  ///< Its elements, for libonnx.
+    const onnx::TensorShapeProto* partial =
+        nullptr;  ///< Elements of an integer vector of which only some are known.
 };
 
-/// One forward pass over all graphs: for each node libonnx's inference function for the operator, then folding where
-/// the elements of all inputs are known, else libonnx's partial data propagation. Other than
-/// onnx::shape_inference::InferShapes it works on the file as it is (no copy), keeps going
-/// after an error, takes nodes in any order and never recurses over the graph, only into bodies and functions,
-/// both to a limited depth and within a limited number of visits.
+/// One forward pass over all graphs: for each node libonnx's inference function for the operator,
+/// then folding where the elements of all inputs are known, else libonnx's partial data
+/// propagation. Other than onnx::shape_inference::InferShapes it works on the file as it is (no
+/// copy), keeps going after an error, takes nodes in any order and never recurses over the graph,
+/// only into bodies and functions, both to a limited depth and within a limited number of visits.
 class ShapePass {
 public:
-    ShapePass(const Model& model, const DeclaredTypes& declared, const DimensionBinder& binder, CancelToken cancel);
+    enum class Unknown { Anonymous, Named };
+
+    /// With Unknown::Named a size that is not known gets a symbol, `#12`, so that what is computed
+    /// from it elementwise is known to have the same.
+    ShapePass(const Model& model, const DeclaredTypes& declared, const DimensionBinder& binder,
+              Unknown unknown, CancelToken cancel);
 
     void run();
     const ValueState& of(ValueId id) const { return m_states[id.index()]; }
@@ -62,7 +68,9 @@ private:
     int opset(const NodeInfo& node) const;
     void complain(const NodeInfo& node, const std::string& what);
     ValueState& state(ValueId id) { return m_states[id.index()]; }
-    onnx::TypeProto* newType() { return google::protobuf::Arena::CreateMessage<onnx::TypeProto>(&m_arena); }
+    onnx::TypeProto* newType() {
+        return google::protobuf::Arena::CreateMessage<onnx::TypeProto>(&m_arena);
+    }
     onnx::TypeProto* copyType(const onnx::TypeProto& type);
 
     // shape_pass_bodies.cpp
@@ -92,17 +100,19 @@ private:
     const GraphIndex& m_index;
     const DeclaredTypes& m_declared;
     const DimensionBinder& m_binder;
+    Unknown m_unknown;
     CancelToken m_cancel;
     google::protobuf::Arena m_arena;
     std::vector<ValueState> m_states;
     std::vector<GraphSource<const onnx::ModelProto>> m_sources;
-    std::vector<GraphId> m_roots;                                    ///< By graph: the main graph or function it is in.
-    std::vector<std::unordered_map<std::string, int>> m_opsets;      ///< By root graph.
-    std::vector<bool> m_ran;                                         ///< By graph.
-    const Attributes* m_attributes = nullptr;                        ///< Of the function call that runs.
-    std::vector<bool> m_active;                                      ///< By graph: functions that run.
+    std::vector<GraphId> m_roots;  ///< By graph: the main graph or function it is in.
+    std::vector<std::unordered_map<std::string, int>> m_opsets;  ///< By root graph.
+    std::vector<bool> m_ran;                                     ///< By graph.
+    const Attributes* m_attributes = nullptr;  ///< Of the function call that runs.
+    std::vector<bool> m_active;                ///< By graph: functions that run.
     std::unordered_map<std::string, Call> m_calls;
-    std::vector<std::vector<ValueId>> m_functionValues;              ///< By function's graph: all values inside.
+    std::vector<std::vector<ValueId>>
+        m_functionValues;  ///< By function's graph: all values inside.
     std::unordered_map<ValueId, ValueState> m_summaries;
     std::size_t m_visits = 0;
     std::size_t m_allowedVisits = 0;

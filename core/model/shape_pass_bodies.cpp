@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bodies of If, Loop and Scan. libonnx's inference functions run them through BodyInferencer. Beyond what they do, a
-// known condition chooses the branch, loop states keep their shape where the body keeps it, and scan outputs get the
-// trip count where it is known.
+// Bodies of If, Loop and Scan. libonnx's inference functions run them through BodyInferencer.
+// Beyond what they do, a known condition chooses the branch, loop states keep their shape where the
+// body keeps it, and scan outputs get the trip count where it is known.
 
 #include "model/shape_pass.h"
 
@@ -24,9 +24,11 @@ bool hasShape(const onnx::TypeProto* type) {
 
 std::string ShapePass::whyNotEnter() const {
     if (m_depth >= kMaxDepth)
-        return "is not looked into: more than " + std::to_string(kMaxDepth) + " bodies and functions inside each other";
+        return "is not looked into: more than " + std::to_string(kMaxDepth) +
+               " bodies and functions inside each other";
     if (m_visits > m_allowedVisits)
-        return "is not looked into: bodies and functions of this model would have to be run too often";
+        return "is not looked into: bodies and functions of this model would have to be run too "
+               "often";
     return {};
 }
 
@@ -81,11 +83,12 @@ ShapePass::Types ShapePass::runBody(const NodeInfo& owner, GraphId id, const Typ
 }
 
 void ShapePass::runLoopBody(const NodeInfo& owner, const GraphInfo& graph, const Types& types) {
-    // libonnx gives the states without a shape, since it may change from one iteration to the next. Most do not: try
-    // the initial one, and give up what the body changes.
+    // libonnx gives the states without a shape, since it may change from one iteration to the next.
+    // Most do not: try the initial one, and give up what the body changes.
     Types guess = types;
     std::vector<std::pair<std::size_t, onnx::TypeProto*>> states;
-    for (std::size_t i = 2; i < owner.inputs.size() && i < guess.size() && i < graph.inputs.size(); ++i) {
+    for (std::size_t i = 2; i < owner.inputs.size() && i < guess.size() && i < graph.inputs.size();
+         ++i) {
         const onnx::TypeProto* initial = owner.inputs[i] ? of(owner.inputs[i]).type : nullptr;
         if (hasShape(initial)) {
             states.emplace_back(i, copyType(*initial));
@@ -166,7 +169,8 @@ void ShapePass::refineLoop(const NodeInfo& node) {
         return;
     const GraphInfo& body = m_index.graph(id);
     const std::size_t states = node.inputs.size() - 2;
-    for (std::size_t i = 0; i < states && i < node.outputs.size() && i + 1 < body.outputs.size(); ++i) {
+    for (std::size_t i = 0; i < states && i < node.outputs.size() && i + 1 < body.outputs.size();
+         ++i) {
         const onnx::TypeProto* after = of(body.outputs[i + 1]).type;
         const onnx::TypeProto* initial = node.inputs[i + 2] ? of(node.inputs[i + 2]).type : nullptr;
         if (!node.outputs[i] || !hasShape(after) || !hasShape(initial))
@@ -178,9 +182,10 @@ void ShapePass::refineLoop(const NodeInfo& node) {
     }
     const ConstantValue* trips = node.inputs[0] ? of(node.inputs[0]).constant.get() : nullptr;
     const ConstantValue* condition = node.inputs[1] ? of(node.inputs[1]).constant.get() : nullptr;
-    const bool starts = !node.inputs[1] || (condition != nullptr && condition->ints.size() == 1 && condition->ints[0] != 0);
-    if (trips == nullptr || trips->ints.size() != 1 || trips->ints[0] < 0 || !starts || body.outputs.empty() ||
-        !staysTrue(body, body.outputs[0]))
+    const bool starts = !node.inputs[1] || (condition != nullptr && condition->ints.size() == 1 &&
+                                            condition->ints[0] != 0);
+    if (trips == nullptr || trips->ints.size() != 1 || trips->ints[0] < 0 || !starts ||
+        body.outputs.empty() || !staysTrue(body, body.outputs[0]))
         return;
     for (std::size_t i = states; i < node.outputs.size(); ++i) {
         if (!node.outputs[i] || !hasShape(state(node.outputs[i]).type))
@@ -192,7 +197,8 @@ void ShapePass::refineLoop(const NodeInfo& node) {
 }
 
 void ShapePass::runLeftOver() {
-    // Functions that nobody calls, and bodies of operators that libonnx does not know. Owners come before bodies.
+    // Functions that nobody calls, and bodies of operators that libonnx does not know. Owners come
+    // before bodies.
     for (const GraphInfo& graph : m_index.graphs) {
         if (m_ran[graph.id.index()] || m_cancel.cancelled())
             continue;

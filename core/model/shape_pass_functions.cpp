@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls of model-local functions. A body is indexed once but called with different shapes: each distinct call is
-// inferred once, and what a function's values have in all of them is what is shown of the function.
+// Calls of model-local functions. A body is indexed once but called with different shapes: each
+// distinct call is inferred once, and what a function's values have in all of them is what is shown
+// of the function.
 
 #include "model/shape_pass.h"
 
@@ -9,7 +10,8 @@
 
 namespace shardwright {
 
-ShapePass::Attributes ShapePass::functionAttributes(const NodeInfo& node, const onnx::FunctionProto& function) const {
+ShapePass::Attributes ShapePass::functionAttributes(const NodeInfo& node,
+                                                    const onnx::FunctionProto& function) const {
     Attributes attributes;
     for (const auto& preset : function.attribute_proto())
         attributes[preset.name()] = &preset;
@@ -20,12 +22,17 @@ ShapePass::Attributes ShapePass::functionAttributes(const NodeInfo& node, const 
 }
 
 std::string ShapePass::callKey(const NodeInfo& node) const {
-    std::string key = std::to_string(node.function.value) + "/" + std::to_string(node.inputs.size());
-    const auto add = [&](const std::string& text) { key += "/" + std::to_string(text.size()) + ":" + text; };
+    std::string key =
+        std::to_string(node.function.value) + "/" + std::to_string(node.inputs.size());
+    const auto add = [&](const std::string& text) {
+        key += "/" + std::to_string(text.size()) + ":" + text;
+    };
     for (const ValueId id : node.inputs) {
         const ValueState* known = id ? &of(id) : nullptr;
-        add(known != nullptr && known->type != nullptr ? known->type->SerializeAsString() : std::string());
-        add(known != nullptr && known->partial != nullptr ? known->partial->SerializeAsString() : std::string());
+        add(known != nullptr && known->type != nullptr ? known->type->SerializeAsString()
+                                                       : std::string());
+        add(known != nullptr && known->partial != nullptr ? known->partial->SerializeAsString()
+                                                          : std::string());
         std::string elements;
         if (known != nullptr && known->constant != nullptr) {
             for (const std::int64_t value : known->constant->ints)
@@ -59,7 +66,8 @@ bool ShapePass::runFunction(const NodeInfo& node, Call& call) {
         complain(node, why);
         return false;
     }
-    const Attributes attributes = functionAttributes(node, *m_sources[function.id.index()].function);
+    const Attributes attributes =
+        functionAttributes(node, *m_sources[function.id.index()].function);
     const Attributes* const outer = std::exchange(m_attributes, &attributes);
     m_active[function.id.index()] = true;
     ++m_depth;
@@ -87,7 +95,8 @@ void ShapePass::callFunction(const NodeInfo& node) {
         if (!node.outputs[i])
             continue;
         state(node.outputs[i]) = call.outputs[i];
-        state(node.outputs[i]).type = call.outputs[i].type != nullptr ? copyType(*call.outputs[i].type) : newType();
+        state(node.outputs[i]).type =
+            call.outputs[i].type != nullptr ? copyType(*call.outputs[i].type) : newType();
     }
 }
 
@@ -106,7 +115,8 @@ void ShapePass::summarise(GraphId function) {
             meetTypes(*now.type, *summary->second.type);
         const ConstantRef& before = summary->second.constant;
         const bool same = before && now.constant && before->dims == now.constant->dims &&
-                          before->ints == now.constant->ints && before->reals == now.constant->reals;
+                          before->ints == now.constant->ints &&
+                          before->reals == now.constant->reals;
         if (!same)
             summary->second.constant = nullptr;
     }

@@ -31,46 +31,52 @@ struct Dimension {
 struct TensorInfo {
     enum class Kind { Unknown, Tensor, Other };  ///< Other: sequence, optional, map, sparse.
     Kind kind = Kind::Unknown;
-    std::int32_t elementType = 0;            ///< onnx::TensorProto::DataType.
+    std::int32_t elementType = 0;  ///< onnx::TensorProto::DataType.
     bool hasRank = false;
-    std::vector<Dimension> symbolic;         ///< As declared or inferred without bindings.
-    std::vector<std::int64_t> dims;          ///< With bindings; -1 where still unknown.
+    /// As declared; else an input's symbol where the size equals it under two different bindings.
+    std::vector<Dimension> symbolic;
+    std::vector<std::int64_t> dims;  ///< With bindings; -1 where still unknown.
 
-    bool concrete() const;                   ///< Rank and all sizes known.
-    std::int64_t elementCount() const;       ///< -1 unless concrete; saturates.
+    bool concrete() const;              ///< Rank and all sizes known.
+    std::int64_t elementCount() const;  ///< -1 unless concrete; saturates.
 };
 
 /// A small integer, bool or float tensor whose elements are known: shape arithmetic, constants.
 struct ConstantValue {
     std::int32_t elementType = 0;
     std::vector<std::int64_t> dims;
-    std::vector<std::int64_t> ints;   ///< For integer and bool types.
-    std::vector<double> reals;        ///< For floating point types.
+    std::vector<std::int64_t> ints;  ///< For integer and bool types.
+    std::vector<double> reals;       ///< For floating point types.
 };
 
-/// Whether a symbol was made here rather than by the file: `input#0` for an anonymous dimension of a main graph's
-/// input, `#12` for an unknown size. Such a symbol says which sizes are equal; it must not be written into a file.
+/// Whether a symbol was made here rather than by the file: `input#0` for an anonymous dimension of
+/// a main graph's input, `#12` for an unknown size. Such a symbol says which sizes are equal; it
+/// must not be written into a file.
 bool isGeneratedSymbol(const std::string& symbol);
 
-/// Shapes of all values of a model under bindings: a forward pass over all graphs with libonnx's inference function for
-/// each operator, which also folds the small tensors that compute shapes. See ShapePass.
+/// Shapes of all values of a model under bindings: a forward pass over all graphs with libonnx's
+/// inference function for each operator, which also folds the small tensors that compute shapes.
+/// See ShapePass.
 class ShapeTable {
 public:
-    /// Largest number of elements that is folded. Floating point initializers are constants up to 256 elements.
+    /// Largest number of elements that is folded. Floating point initializers are constants up to
+    /// 256 elements.
     static constexpr std::int64_t kMaxFolded = 4096;
 
-    /// Never null; of a cancelled build the table has what was known by then. Inside a function that is called more
-    /// than once, a value has what all calls have in common.
-    static std::shared_ptr<const ShapeTable> build(std::shared_ptr<const Model> model, Bindings bindings,
-                                                   const CancelToken& = {});
+    /// Never null; of a cancelled build the table has what was known by then. Inside a function
+    /// that is called more than once, a value has what all calls have in common.
+    static std::shared_ptr<const ShapeTable> build(std::shared_ptr<const Model> model,
+                                                   Bindings bindings, const CancelToken& = {});
 
     const TensorInfo& of(ValueId id) const { return m_info[id.index()]; }
     const ConstantValue* constant(ValueId id) const { return m_constants[id.index()].get(); }
     const Bindings& bindings() const { return m_bindings; }
-    /// Symbols of graph inputs (anonymous ones as `input#dim`) with the size each got; for messages.
+    /// Symbols of graph inputs (anonymous ones as `input#dim`) with the size each got; for
+    /// messages.
     const std::map<std::string, std::int64_t>& usedBindings() const { return m_used; }
-    /// What is wrong with shapes and types: "MatMul#12 /layer/fc: Incompatible dimensions ...", also where the file
-    /// declares another number than is inferred (which stands). At most about a hundred.
+    /// What is wrong with shapes and types: "MatMul#12 /layer/fc: Incompatible dimensions ...",
+    /// also where the file declares another number than is inferred (which stands). At most about a
+    /// hundred.
     const std::vector<std::string>& complaints() const { return m_complaints; }
 
 private:

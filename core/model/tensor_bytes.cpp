@@ -22,9 +22,10 @@ Error tensorError(const onnx::TensorProto& tensor, const std::string& message) {
     return {message, "tensor '" + tensor.name() + "'"};
 }
 
-Error wrongCount(const onnx::TensorProto& tensor, const char* field, std::int64_t found, std::int64_t needed) {
-    return tensorError(tensor, std::string("its ") + field + " has " + std::to_string(found) + " entries; its dims need " +
-                                   std::to_string(needed));
+Error wrongCount(const onnx::TensorProto& tensor, const char* field, std::int64_t found,
+                 std::int64_t needed) {
+    return tensorError(tensor, std::string("its ") + field + " has " + std::to_string(found) +
+                                   " entries; its dims need " + std::to_string(needed));
 }
 
 template <class Out, class Field>
@@ -42,7 +43,8 @@ Result<std::string> fromField(const onnx::TensorProto& tensor, const Field& fiel
     return bytes;
 }
 
-/// One entry for each 6-bit element here; four of them in three bytes, lowest bits first, in raw_data.
+/// One entry for each 6-bit element here; four of them in three bytes, lowest bits first, in
+/// raw_data.
 Result<std::string> packedSixBit(const onnx::TensorProto& tensor, std::int64_t count) {
     if (tensor.int32_data_size() != count)
         return wrongCount(tensor, "int32_data", tensor.int32_data_size(), count);
@@ -51,7 +53,8 @@ Result<std::string> packedSixBit(const onnx::TensorProto& tensor, std::int64_t c
     for (const std::int32_t element : tensor.int32_data()) {
         for (unsigned i = 0; i < 6; ++i, ++bit) {
             if ((static_cast<unsigned>(element) >> i & 1u) != 0)
-                bytes[bit / 8] = static_cast<char>(static_cast<unsigned char>(bytes[bit / 8]) | 1u << bit % 8);
+                bytes[bit / 8] =
+                    static_cast<char>(static_cast<unsigned char>(bytes[bit / 8]) | 1u << bit % 8);
         }
     }
     return bytes;
@@ -60,27 +63,37 @@ Result<std::string> packedSixBit(const onnx::TensorProto& tensor, std::int64_t c
 Result<std::string> fromTypedFields(const onnx::TensorProto& tensor, std::int64_t count) {
     switch (tensor.data_type()) {
         case T::FLOAT: return fromField<float>(tensor, tensor.float_data(), "float_data", count);
-        case T::COMPLEX64: return fromField<float>(tensor, tensor.float_data(), "float_data", 2 * count);
-        case T::DOUBLE: return fromField<double>(tensor, tensor.double_data(), "double_data", count);
-        case T::COMPLEX128: return fromField<double>(tensor, tensor.double_data(), "double_data", 2 * count);
-        case T::INT64: return fromField<std::int64_t>(tensor, tensor.int64_data(), "int64_data", count);
-        case T::UINT64: return fromField<std::uint64_t>(tensor, tensor.uint64_data(), "uint64_data", count);
-        case T::UINT32: return fromField<std::uint32_t>(tensor, tensor.uint64_data(), "uint64_data", count);
-        case T::INT32: return fromField<std::int32_t>(tensor, tensor.int32_data(), "int32_data", count);
+        case T::COMPLEX64:
+            return fromField<float>(tensor, tensor.float_data(), "float_data", 2 * count);
+        case T::DOUBLE:
+            return fromField<double>(tensor, tensor.double_data(), "double_data", count);
+        case T::COMPLEX128:
+            return fromField<double>(tensor, tensor.double_data(), "double_data", 2 * count);
+        case T::INT64:
+            return fromField<std::int64_t>(tensor, tensor.int64_data(), "int64_data", count);
+        case T::UINT64:
+            return fromField<std::uint64_t>(tensor, tensor.uint64_data(), "uint64_data", count);
+        case T::UINT32:
+            return fromField<std::uint32_t>(tensor, tensor.uint64_data(), "uint64_data", count);
+        case T::INT32:
+            return fromField<std::int32_t>(tensor, tensor.int32_data(), "int32_data", count);
         case T::FLOAT6E2M3:
         case T::FLOAT6E3M2: return packedSixBit(tensor, count);
         default: break;
     }
-    // All other types are in int32_data, an entry for each element, or for each byte of packed elements.
+    // All other types are in int32_data, an entry for each element, or for each byte of packed
+    // elements.
     if (elementBits(tensor.data_type()) == 16)
         return fromField<std::uint16_t>(tensor, tensor.int32_data(), "int32_data", count);
-    return fromField<std::uint8_t>(tensor, tensor.int32_data(), "int32_data", storageBytes(tensor.data_type(), count));
+    return fromField<std::uint8_t>(tensor, tensor.int32_data(), "int32_data",
+                                   storageBytes(tensor.data_type(), count));
 }
 
 }  // namespace
 
 Result<std::int64_t> elementCount(const onnx::TensorProto& tensor) {
-    // Complex tensors have two numbers an element, sixteen bytes at most; byte counts must not overflow.
+    // Complex tensors have two numbers an element, sixteen bytes at most; byte counts must not
+    // overflow.
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 16;
     std::int64_t count = 1;
     bool empty = false;
@@ -97,11 +110,13 @@ Result<std::int64_t> elementCount(const onnx::TensorProto& tensor) {
     return empty ? 0 : count;
 }
 
-Result<std::string> tensorBytes(const onnx::TensorProto& tensor, const std::filesystem::path& modelFolder) {
+Result<std::string> tensorBytes(const onnx::TensorProto& tensor,
+                                const std::filesystem::path& modelFolder) {
     if (tensor.data_type() == T::STRING)
         return tensorError(tensor, "is a tensor of strings, which has no bytes of fixed size");
     if (elementBits(tensor.data_type()) == 0)
-        return tensorError(tensor, "has the unknown element type " + std::to_string(tensor.data_type()));
+        return tensorError(tensor,
+                           "has the unknown element type " + std::to_string(tensor.data_type()));
     if (tensor.has_segment())
         return tensorError(tensor, "is stored in segments, which no program supports");
     auto count = elementCount(tensor);

@@ -30,7 +30,8 @@ void setType(onnx::ValueInfoProto& info, const std::string& name, const Shape& s
     }
 }
 
-/// The same numbers with every library and compiler: std::normal_distribution does not promise that.
+/// The same numbers with every library and compiler: std::normal_distribution does not promise
+/// that.
 class Random {
 public:
     explicit Random(const std::string& name) {
@@ -55,7 +56,8 @@ std::uint16_t halfBits(float value, bool brain) {
     const int exponent = static_cast<int>((bits >> 23) & 0xff) - 112;
     if (exponent <= 0)
         return static_cast<std::uint16_t>(sign);
-    return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(exponent) << 10 | ((bits >> 13) & 0x3ff));
+    return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(exponent) << 10 |
+                                      ((bits >> 13) & 0x3ff));
 }
 
 template <class T>
@@ -90,7 +92,8 @@ Attribute::Attribute(const char* name, onnx::AttributeProto::AttributeType type)
 
 Attribute::Attribute(const char* name, const char* value) : Attribute(name, std::string(value)) {}
 
-Attribute::Attribute(const char* name, const std::string& value) : Attribute(name, onnx::AttributeProto::STRING) {
+Attribute::Attribute(const char* name, const std::string& value)
+    : Attribute(name, onnx::AttributeProto::STRING) {
     proto.set_s(value);
 }
 
@@ -102,11 +105,13 @@ Attribute::Attribute(const char* name, const std::vector<std::int64_t>& values)
     proto.mutable_ints()->Add(values.begin(), values.end());
 }
 
-Attribute::Attribute(const char* name, onnx::TensorProto value) : Attribute(name, onnx::AttributeProto::TENSOR) {
+Attribute::Attribute(const char* name, onnx::TensorProto value)
+    : Attribute(name, onnx::AttributeProto::TENSOR) {
     *proto.mutable_t() = std::move(value);
 }
 
-Attribute::Attribute(const char* name, onnx::GraphProto value) : Attribute(name, onnx::AttributeProto::GRAPH) {
+Attribute::Attribute(const char* name, onnx::GraphProto value)
+    : Attribute(name, onnx::AttributeProto::GRAPH) {
     *proto.mutable_g() = std::move(value);
 }
 
@@ -123,7 +128,8 @@ Attribute Attribute::floats(const char* name, const std::vector<float>& values) 
     return attribute;
 }
 
-Attribute Attribute::reference(const char* name, const char* ref, onnx::AttributeProto::AttributeType type) {
+Attribute Attribute::reference(const char* name, const char* ref,
+                               onnx::AttributeProto::AttributeType type) {
     Attribute attribute(name, type);
     attribute.proto.set_ref_attr_name(ref);
     return attribute;
@@ -162,7 +168,8 @@ ModelBuilder& ModelBuilder::valueInfo(const std::string& name, const Shape& shap
     return *this;
 }
 
-ModelBuilder& ModelBuilder::weight(const std::string& name, const std::vector<std::int64_t>& dims, int type) {
+ModelBuilder& ModelBuilder::weight(const std::string& name, const std::vector<std::int64_t>& dims,
+                                   int type) {
     return initializer(randomTensor(name, dims, type));
 }
 
@@ -187,8 +194,10 @@ ModelBuilder& ModelBuilder::initializer(onnx::TensorProto tensor) {
     return *this;
 }
 
-ModelBuilder& ModelBuilder::externalWeight(const std::string& name, const std::vector<std::int64_t>& dims,
-                                           const std::string& location, std::int64_t offset, std::int64_t length) {
+ModelBuilder& ModelBuilder::externalWeight(const std::string& name,
+                                           const std::vector<std::int64_t>& dims,
+                                           const std::string& location, std::int64_t offset,
+                                           std::int64_t length) {
     onnx::TensorProto tensor;
     tensor.set_name(name);
     tensor.set_data_type(onnx::TensorProto::FLOAT);
@@ -208,7 +217,8 @@ ModelBuilder& ModelBuilder::externalWeight(const std::string& name, const std::v
 
 ModelBuilder& ModelBuilder::op(const std::string& type, const std::vector<std::string>& inputs,
                                const std::vector<std::string>& outputs, const std::string& name,
-                               const std::vector<Attribute>& attributes, const std::string& domain) {
+                               const std::vector<Attribute>& attributes,
+                               const std::string& domain) {
     auto* node = m_model.mutable_graph()->add_node();
     node->set_op_type(type);
     for (const std::string& input : inputs)
@@ -248,8 +258,9 @@ ModelBuilder& ModelBuilder::annotate(onnx::NodeDeviceConfigurationProto annotati
     return *this;
 }
 
-ModelBuilder& ModelBuilder::function(const std::string& domain, const std::string& name, const ModelBuilder& body,
-                                     const std::string& overload, const std::vector<std::string>& attributes) {
+ModelBuilder& ModelBuilder::function(const std::string& domain, const std::string& name,
+                                     const ModelBuilder& body, const std::string& overload,
+                                     const std::vector<std::string>& attributes) {
     auto* function = m_model.add_functions();
     function->set_domain(domain);
     function->set_name(name);
@@ -292,7 +303,8 @@ ModelBuilder& ModelBuilder::metadata(const std::string& key, const std::string& 
     return *this;
 }
 
-ModelBuilder& ModelBuilder::configuration(const std::string& name, int devices, const std::vector<std::string>& names) {
+ModelBuilder& ModelBuilder::configuration(const std::string& name, int devices,
+                                          const std::vector<std::string>& names) {
     auto* configuration = m_model.add_configuration();
     configuration->set_name(name);
     configuration->set_num_devices(devices);
@@ -324,7 +336,8 @@ Document ModelBuilder::document() const {
     return {std::move(loaded), std::move(annotations)};
 }
 
-onnx::TensorProto randomTensor(const std::string& name, const std::vector<std::int64_t>& dims, int type) {
+onnx::TensorProto randomTensor(const std::string& name, const std::vector<std::int64_t>& dims,
+                               int type) {
     onnx::TensorProto tensor;
     tensor.set_name(name);
     tensor.set_data_type(type);

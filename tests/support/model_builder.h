@@ -26,7 +26,8 @@ struct Dim {
 };
 using Shape = std::vector<Dim>;
 
-/// An attribute: {"axis", 1}, {"alpha", 0.5}, {"perm", {1, 0}}, {"mode", "linear"}, {"then_branch", graph}.
+/// An attribute: {"axis", 1}, {"alpha", 0.5}, {"perm", {1, 0}}, {"mode", "linear"}, {"then_branch",
+/// graph}.
 struct Attribute {
     onnx::AttributeProto proto;
 
@@ -47,7 +48,8 @@ struct Attribute {
     static Attribute strings(const char* name, const std::vector<std::string>& values);
     static Attribute floats(const char* name, const std::vector<float>& values);
     /// An attribute of a function's node that takes the value of the function's attribute `ref`.
-    static Attribute reference(const char* name, const char* ref, onnx::AttributeProto::AttributeType type);
+    static Attribute reference(const char* name, const char* ref,
+                               onnx::AttributeProto::AttributeType type);
 
 private:
     Attribute(const char* name, onnx::AttributeProto::AttributeType type);
@@ -58,17 +60,20 @@ private:
 ///     ModelBuilder{}.input("x", {4, "k"}).weight("w", {8, 16})
 ///         .op("MatMul", {"x", "w"}, {"y"}, "mm1").output("y", {4, 16}).model();
 ///
-/// Opset 21 and IR version 10 unless told otherwise. Weights are random with a seed from their name.
-/// A body or function is built the same way and taken by graph() or function().
+/// Opset 21 and IR version 10 unless told otherwise. Weights are random with a seed from their
+/// name. A body or function is built the same way and taken by graph() or function().
 class ModelBuilder {
 public:
     explicit ModelBuilder(int opset = 21);
 
-    ModelBuilder& input(const std::string& name, const Shape& shape, int type = onnx::TensorProto::FLOAT);
+    ModelBuilder& input(const std::string& name, const Shape& shape,
+                        int type = onnx::TensorProto::FLOAT);
     ModelBuilder& inputOfUnknownShape(const std::string& name, int type = onnx::TensorProto::FLOAT);
-    ModelBuilder& output(const std::string& name, const Shape& shape, int type = onnx::TensorProto::FLOAT);
+    ModelBuilder& output(const std::string& name, const Shape& shape,
+                         int type = onnx::TensorProto::FLOAT);
     ModelBuilder& output(const std::string& name);  ///< Without type and shape.
-    ModelBuilder& valueInfo(const std::string& name, const Shape& shape, int type = onnx::TensorProto::FLOAT);
+    ModelBuilder& valueInfo(const std::string& name, const Shape& shape,
+                            int type = onnx::TensorProto::FLOAT);
 
     ModelBuilder& weight(const std::string& name, const std::vector<std::int64_t>& dims,
                          int type = onnx::TensorProto::FLOAT);
@@ -79,7 +84,8 @@ public:
     ModelBuilder& initializer(onnx::TensorProto tensor);
     /// A weight whose data lies outside the model file; nothing is written there.
     ModelBuilder& externalWeight(const std::string& name, const std::vector<std::int64_t>& dims,
-                                 const std::string& location, std::int64_t offset = 0, std::int64_t length = -1);
+                                 const std::string& location, std::int64_t offset = 0,
+                                 std::int64_t length = -1);
 
     ModelBuilder& op(const std::string& type, const std::vector<std::string>& inputs,
                      const std::vector<std::string>& outputs, const std::string& name = {},
@@ -89,12 +95,14 @@ public:
     ModelBuilder& overload(const std::string& overload);
     ModelBuilder& annotate(onnx::NodeDeviceConfigurationProto annotation);
 
-    ModelBuilder& function(const std::string& domain, const std::string& name, const ModelBuilder& body,
-                           const std::string& overload = {}, const std::vector<std::string>& attributes = {});
+    ModelBuilder& function(const std::string& domain, const std::string& name,
+                           const ModelBuilder& body, const std::string& overload = {},
+                           const std::vector<std::string>& attributes = {});
     ModelBuilder& opset(const std::string& domain, int version);
     ModelBuilder& irVersion(int version);
     ModelBuilder& metadata(const std::string& key, const std::string& value);
-    ModelBuilder& configuration(const std::string& name, int devices, const std::vector<std::string>& names = {});
+    ModelBuilder& configuration(const std::string& name, int devices,
+                                const std::vector<std::string>& names = {});
 
     onnx::ModelProto build() const { return m_model; }
     onnx::GraphProto graph(const std::string& name = "body") const;

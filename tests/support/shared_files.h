@@ -10,8 +10,9 @@
 
 namespace shardwright::test {
 
-/// Large test data that is kept outside the repository: exported models, node test cases. The folder is
-/// $SHARDWRIGHT_SHARED, else `shared` beside the source tree. Tests skip by name where it is not there.
+/// Large test data that is kept outside the repository: exported models, node test cases. The
+/// folder is $SHARDWRIGHT_SHARED, else `shared` beside the source tree. Tests skip by name where it
+/// is not there.
 inline std::filesystem::path sharedFolder() {
     if (const char* folder = std::getenv("SHARDWRIGHT_SHARED"))
         return folder;
@@ -34,7 +35,8 @@ inline std::optional<std::filesystem::path> sharedFile(const std::string& relati
 inline std::vector<std::filesystem::path> sharedModels() {
     std::vector<std::filesystem::path> models;
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(sharedFolder() / "models", error)) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(sharedFolder() / "models", error)) {
         if (entry.path().extension() == ".onnx")
             models.push_back(entry.path());
     }
@@ -42,7 +44,8 @@ inline std::vector<std::filesystem::path> sharedModels() {
     return models;
 }
 
-/// A synthetic model that shared/models/make_models.py wrote into $SHARDWRIGHT_GENERATED, if it did.
+/// A synthetic model that shared/models/make_models.py wrote into $SHARDWRIGHT_GENERATED, if it
+/// did.
 inline std::optional<std::filesystem::path> generatedModel(const std::string& name) {
     const char* folder = std::getenv("SHARDWRIGHT_GENERATED");
     if (folder == nullptr)
@@ -57,6 +60,6 @@ inline std::optional<std::filesystem::path> generatedModel(const std::string& na
 }  // namespace shardwright::test
 
 /// Skips the test function by name where a shared file is missing.
-#define SKIP_WITHOUT(path, what) \
-    if (!(path)) \
+#define SKIP_WITHOUT(path, what)                                                                   \
+    if (!(path))                                                                                   \
     QSKIP(qPrintable(QStringLiteral("needs %1, which is not there").arg(what)))

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// x: four alignments of vertices with their median neighbours (towards the top or the bottom, leaning left or right)
-// make vertical blocks; each is packed tightly; the middle of the four is taken. Links count from where they meet a
-// box, so that a line into the port of an open scope is straight when it can be.
-// y: ranks below each other, with more air where lines have far to go sideways.
+// x: four alignments of vertices with their median neighbours (towards the top or the bottom,
+// leaning left or right) make vertical blocks; each is packed tightly; the middle of the four is
+// taken. Links count from where they meet a box, so that a line into the port of an open scope is
+// straight when it can be. y: ranks below each other, with more air where lines have far to go
+// sideways.
 
 #include "ui/canvas/arrangement.h"
 
@@ -21,7 +22,7 @@ using Kind = RankedLayout::Kind;
 
 constexpr float kRankGap = 46;
 constexpr float kMaxRankGap = 110;
-constexpr float kStubNear = 24;      ///< How far a stub lies from its box.
+constexpr float kStubNear = 24;  ///< How far a stub lies from its box.
 constexpr float kPortSpacing = 22;
 constexpr float kTall = 220;
 
@@ -31,7 +32,8 @@ std::size_t at(int index) {
 
 class Arranger {
 public:
-    Arranger(std::shared_ptr<const RankedLayout> ranked, std::vector<ItemShape> shapes, const ArrangeOptions& options)
+    Arranger(std::shared_ptr<const RankedLayout> ranked, std::vector<ItemShape> shapes,
+             const ArrangeOptions& options)
         : m_options(options), m_result(std::make_shared<Arrangement>()) {
         m_result->ranked = std::move(ranked);
         m_result->shapes = std::move(shapes);
@@ -90,7 +92,8 @@ private:
     }
 
     static float fixedOffset(const std::vector<std::pair<int, float>>& ports, int net) {
-        const auto found = std::find_if(ports.begin(), ports.end(), [&](auto& port) { return port.first == net; });
+        const auto found =
+            std::find_if(ports.begin(), ports.end(), [&](auto& port) { return port.first == net; });
         return found == ports.end() ? 0.0F : found->second;
     }
 
@@ -109,31 +112,36 @@ private:
         std::sort(order.begin(), order.end());
         std::map<int, float> offset;
         for (std::size_t i = 0; i < order.size(); ++i)
-            offset[order[i].second] = shape.fixedPorts ? fixedOffset(shape.outPorts, order[i].second)
-                                                       : spread(i, order.size(), shape.width);
+            offset[order[i].second] = shape.fixedPorts
+                                          ? fixedOffset(shape.outPorts, order[i].second)
+                                          : spread(i, order.size(), shape.width);
         for (const int l : links)
             m_upperOffset[at(l)] = offset[ranked().links[at(l)].net];
     }
 
-    /// One link, the middle one of those that matter, meets the box in its middle: a chain of boxes is then straight
-    /// however many other inputs they have.
+    /// One link, the middle one of those that matter, meets the box in its middle: a chain of boxes
+    /// is then straight however many other inputs they have.
     void setInPorts(int item, std::vector<int> links) {
         const ItemShape& shape = m_result->shapes[at(item)];
         const auto upper = [&](int l) { return ranked().links[at(l)].upper; };
-        std::stable_sort(links.begin(), links.end(),
-                         [&](int a, int b) { return m_position[at(upper(a))] < m_position[at(upper(b))]; });
+        std::stable_sort(links.begin(), links.end(), [&](int a, int b) {
+            return m_position[at(upper(a))] < m_position[at(upper(b))];
+        });
         std::vector<std::size_t> lines;
         for (std::size_t i = 0; i < links.size(); ++i) {
             if (!m_weak[at(upper(links[i]))])
                 lines.push_back(i);
         }
-        const std::size_t main = lines.empty() ? (links.size() - 1) / 2 : lines[(lines.size() - 1) / 2];
+        const std::size_t main =
+            lines.empty() ? (links.size() - 1) / 2 : lines[(lines.size() - 1) / 2];
         const std::size_t sides = std::max(main, links.size() - 1 - main);
-        const float step = std::min(kPortSpacing, (shape.width / 2 - 10) / static_cast<float>(std::max<std::size_t>(sides, 1)));
+        const float step =
+            std::min(kPortSpacing,
+                     (shape.width / 2 - 10) / static_cast<float>(std::max<std::size_t>(sides, 1)));
         for (std::size_t i = 0; i < links.size(); ++i) {
-            m_lowerOffset[at(links[i])] = shape.fixedPorts
-                                              ? fixedOffset(shape.inPorts, ranked().links[at(links[i])].net)
-                                              : (static_cast<float>(i) - static_cast<float>(main)) * step;
+            m_lowerOffset[at(links[i])] =
+                shape.fixedPorts ? fixedOffset(shape.inPorts, ranked().links[at(links[i])].net)
+                                 : (static_cast<float>(i) - static_cast<float>(main)) * step;
         }
     }
 
@@ -142,9 +150,10 @@ private:
         return (static_cast<float>(index) - static_cast<float>(count - 1) / 2) * step;
     }
 
-    /// Large open scopes are put middle under middle: with straight lines between ports that lie far from it, a stack of
-    /// layers would drift sideways.
-    std::vector<float> forAlignment(std::vector<float> offsets, int RankedLayout::Link::*end) const {
+    /// Large open scopes are put middle under middle: with straight lines between ports that lie
+    /// far from it, a stack of layers would drift sideways.
+    std::vector<float> forAlignment(std::vector<float> offsets,
+                                    int RankedLayout::Link::*end) const {
         for (std::size_t l = 0; l < offsets.size(); ++l) {
             const int v = ranked().links[l].*end;
             if (isItem(v) && m_result->shapes[at(v)].fixedPorts)
@@ -157,9 +166,9 @@ private:
         std::vector<float> widths;
         for (const Arrangement::Spot& s : m_result->spots)
             widths.push_back(s.width);
-        const std::vector<float> middles = alignBlocks(
-            ranked(), widths, forAlignment(m_upperOffset, &RankedLayout::Link::upper),
-            forAlignment(m_lowerOffset, &RankedLayout::Link::lower));
+        const std::vector<float> middles =
+            alignBlocks(ranked(), widths, forAlignment(m_upperOffset, &RankedLayout::Link::upper),
+                        forAlignment(m_lowerOffset, &RankedLayout::Link::lower));
         float left = 0, right = 0;
         for (std::size_t v = 0; v < middles.size(); ++v) {
             m_result->spots[v].x = middles[v] - widths[v] / 2;
@@ -175,8 +184,9 @@ private:
 
     float gapBelow(std::size_t rank, const std::vector<float>& reach) const {
         const auto onlyPorts = [&](std::size_t r) {
-            return std::all_of(ranked().layers[r].begin(), ranked().layers[r].end(),
-                               [&](int v) { return !isItem(v) || m_result->shapes[at(v)].height == 0; });
+            return std::all_of(ranked().layers[r].begin(), ranked().layers[r].end(), [&](int v) {
+                return !isItem(v) || m_result->shapes[at(v)].height == 0;
+            });
         };
         const float base = onlyPorts(rank) || onlyPorts(rank + 1) ? kRankGap * 0.6F : kRankGap;
         return std::min(base + reach[rank] * 0.05F, kMaxRankGap);
@@ -188,7 +198,8 @@ private:
         for (std::size_t l = 0; l < ranked().links.size(); ++l) {
             const auto& link = ranked().links[l];
             float& far = reach[at(ranked().vertices[at(link.upper)].rank)];
-            far = std::max(far, std::abs(endX(link.upper, m_upperOffset[l]) - endX(link.lower, m_lowerOffset[l])));
+            far = std::max(far, std::abs(endX(link.upper, m_upperOffset[l]) -
+                                         endX(link.lower, m_lowerOffset[l])));
         }
         m_top.resize(layers.size());
         m_bottom.resize(layers.size());
@@ -208,8 +219,10 @@ private:
             if (r == 0 && portsAbove)
                 y += m_options.titleHeight;
         }
-        const bool portsBelow = !layers.empty() && !layers.back().empty() && layers.size() > 1 && isPort(layers.back()[0]);
-        m_result->height = layers.empty() ? m_options.titleHeight : m_bottom.back() + (portsBelow ? 0 : m_options.margin);
+        const bool portsBelow = !layers.empty() && !layers.back().empty() && layers.size() > 1 &&
+                                isPort(layers.back()[0]);
+        m_result->height = layers.empty() ? m_options.titleHeight
+                                          : m_bottom.back() + (portsBelow ? 0 : m_options.margin);
     }
 
     bool isPort(int v) const { return isItem(v) && m_result->shapes[at(v)].height == 0; }
@@ -218,10 +231,10 @@ private:
         const float room = height - spot(v).height;
         const bool lowest = ranked().vertices[at(v)].rank + 1 == static_cast<int>(m_top.size());
         switch (ranked().vertices[at(v)].kind) {
-        case Kind::Bend: return 0;
-        case Kind::StubOut: return -kStubNear;
-        case Kind::StubIn: return room + (lowest ? 0 : kStubNear);
-        case Kind::Item: break;
+            case Kind::Bend: return 0;
+            case Kind::StubOut: return -kStubNear;
+            case Kind::StubIn: return room + (lowest ? 0 : kStubNear);
+            case Kind::Item: break;
         }
         // Beside an open scope a small box stays near what it is joined to.
         return height > kTall ? (hasInputs(v) ? 0 : room) : std::round(room / 2);
@@ -243,7 +256,8 @@ private:
     /// Chains the links of each edge from its item (or stub) down to its end.
     void traceLines() {
         const auto& links = ranked().links;
-        std::vector<int> into(ranked().vertices.size(), -1);  // The one link that leads into a bend.
+        std::vector<int> into(ranked().vertices.size(),
+                              -1);  // The one link that leads into a bend.
         for (std::size_t l = 0; l < links.size(); ++l) {
             if (ranked().vertices[at(links[l].lower)].kind == Kind::Bend)
                 into[at(links[l].lower)] = static_cast<int>(l);
@@ -296,7 +310,8 @@ private:
 
 }  // namespace
 
-std::shared_ptr<const Arrangement> arrange(std::shared_ptr<const RankedLayout> ranked, std::vector<ItemShape> shapes,
+std::shared_ptr<const Arrangement> arrange(std::shared_ptr<const RankedLayout> ranked,
+                                           std::vector<ItemShape> shapes,
                                            const ArrangeOptions& options) {
     return Arranger(std::move(ranked), std::move(shapes), options).run();
 }

@@ -12,7 +12,8 @@ namespace shardwright {
 struct ItemShape {
     float width = 0, height = 0;
     bool fixedPorts = false;  ///< An open scope: lines meet it where its ports are.
-    std::vector<std::pair<int, float>> inPorts, outPorts;  ///< (net, offset from the middle), for fixed ports.
+    std::vector<std::pair<int, float>> inPorts,
+        outPorts;  ///< (net, offset from the middle), for fixed ports.
     bool operator==(const ItemShape&) const = default;
 };
 
@@ -39,8 +40,10 @@ struct ArrangeOptions {
     float minimumWidth = 0;
 };
 
-/// Coordinates after Brandes and Koepf (2001) with line ends off the middle of a box. Linear, no recursion.
-std::shared_ptr<const Arrangement> arrange(std::shared_ptr<const RankedLayout> ranked, std::vector<ItemShape> shapes,
+/// Coordinates after Brandes and Koepf (2001) with line ends off the middle of a box. Linear, no
+/// recursion.
+std::shared_ptr<const Arrangement> arrange(std::shared_ptr<const RankedLayout> ranked,
+                                           std::vector<ItemShape> shapes,
                                            const ArrangeOptions& options);
 
 }  // namespace shardwright

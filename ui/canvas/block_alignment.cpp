@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// U. Brandes and B. Koepf, "Fast and Simple Horizontal Coordinate Assignment" (2001), with shifts inside a block for
-// links that do not meet a box in its middle, and with blocks packed by two passes over their order instead of classes.
+// U. Brandes and B. Koepf, "Fast and Simple Horizontal Coordinate Assignment" (2001), with shifts
+// inside a block for links that do not meet a box in its middle, and with blocks packed by two
+// passes over their order instead of classes.
 
 #include "ui/canvas/block_alignment.h"
 
@@ -23,25 +24,29 @@ std::size_t at(int index) {
 /// One end of a link as seen from the other.
 struct Neighbour {
     int vertex = -1;
-    float shift = 0;  ///< Of the middle of the vertex looked from against this one's when the link is straight.
+    float shift = 0;  ///< Of the middle of the vertex looked from against this one's when the link
+                      ///< is straight.
     bool inner = false;  ///< Bend to bend.
 };
 
 /// Between the middles of two vertices side by side.
-float distance(const std::vector<float>& widths, const std::vector<bool>& isBox, int left, int right) {
+float distance(const std::vector<float>& widths, const std::vector<bool>& isBox, int left,
+               int right) {
     const bool boxes = isBox[at(left)] && isBox[at(right)];
     return (widths[at(left)] + widths[at(right)]) / 2 + (boxes ? 26.0F : 14.0F);
 }
 
 using Neighbours = std::vector<std::vector<Neighbour>>;
 
-/// One of the four passes. `sign` is -1 for the passes that lean right: they see the drawing mirrored.
+/// One of the four passes. `sign` is -1 for the passes that lean right: they see the drawing
+/// mirrored.
 class Pass {
 public:
-    Pass(const std::vector<std::vector<int>>& layers, const Neighbours& before, const std::vector<float>& widths,
-         const std::vector<bool>& isBox, float sign)
+    Pass(const std::vector<std::vector<int>>& layers, const Neighbours& before,
+         const std::vector<float>& widths, const std::vector<bool>& isBox, float sign)
         : m_layers(layers), m_before(before), m_widths(widths), m_isBox(isBox), m_sign(sign),
-          m_position(widths.size()), m_root(widths.size()), m_align(widths.size()), m_shift(widths.size()) {
+          m_position(widths.size()), m_root(widths.size()), m_align(widths.size()),
+          m_shift(widths.size()) {
         std::iota(m_root.begin(), m_root.end(), 0);
         std::iota(m_align.begin(), m_align.end(), 0);
         for (const auto& layer : layers) {
@@ -125,7 +130,8 @@ private:
         float distance;
     };
 
-    /// As far left as the neighbours allow, then towards the neighbours on the right where there is room.
+    /// As far left as the neighbours allow, then towards the neighbours on the right where there is
+    /// room.
     std::vector<float> pack() const {
         const std::size_t count = m_widths.size();
         std::vector<std::vector<Constraint>> right(count);
@@ -170,7 +176,8 @@ private:
     std::vector<float> m_shift;
 };
 
-float extent(const std::vector<float>& x, const std::vector<float>& widths, float& low, float& high) {
+float extent(const std::vector<float>& x, const std::vector<float>& widths, float& low,
+             float& high) {
     low = std::numeric_limits<float>::max();
     high = std::numeric_limits<float>::lowest();
     for (std::size_t v = 0; v < x.size(); ++v) {
@@ -180,10 +187,11 @@ float extent(const std::vector<float>& x, const std::vector<float>& widths, floa
     return high - low;
 }
 
-/// Who may be put straight under whom. Weak vertices stand back where others are; those that lose all links that way
-/// are loose.
+/// Who may be put straight under whom. Weak vertices stand back where others are; those that lose
+/// all links that way are loose.
 std::vector<bool> joinNeighbours(const RankedLayout& layout, const std::vector<float>& upperOffset,
-                                 const std::vector<float>& lowerOffset, Neighbours& above, Neighbours& below) {
+                                 const std::vector<float>& lowerOffset, Neighbours& above,
+                                 Neighbours& below) {
     const std::vector<bool> weak = weakVertices(layout);
     std::vector<bool> strongAbove(weak.size()), strongBelow(weak.size()), loose(weak.size());
     for (const auto& link : layout.links) {
@@ -194,7 +202,8 @@ std::vector<bool> joinNeighbours(const RankedLayout& layout, const std::vector<f
     }
     for (std::size_t l = 0; l < layout.links.size(); ++l) {
         const auto& link = layout.links[l];
-        if ((weak[at(link.upper)] && strongAbove[at(link.lower)]) || (weak[at(link.lower)] && strongBelow[at(link.upper)]))
+        if ((weak[at(link.upper)] && strongAbove[at(link.lower)]) ||
+            (weak[at(link.lower)] && strongBelow[at(link.upper)]))
             continue;
         const bool inner = layout.vertices[at(link.upper)].kind == Kind::Bend &&
                            layout.vertices[at(link.lower)].kind == Kind::Bend;
@@ -207,9 +216,10 @@ std::vector<bool> joinNeighbours(const RankedLayout& layout, const std::vector<f
 }
 
 /// Loose vertices go as near to what they are joined to as their neighbours in the rank allow.
-void pullLoose(const RankedLayout& layout, const std::vector<bool>& loose, const std::vector<float>& widths,
-               const std::vector<bool>& isBox, const std::vector<float>& upperOffset,
-               const std::vector<float>& lowerOffset, std::vector<float>& x) {
+void pullLoose(const RankedLayout& layout, const std::vector<bool>& loose,
+               const std::vector<float>& widths, const std::vector<bool>& isBox,
+               const std::vector<float>& upperOffset, const std::vector<float>& lowerOffset,
+               std::vector<float>& x) {
     std::vector<float> wanted = x;
     for (std::size_t l = 0; l < layout.links.size(); ++l) {
         const auto& link = layout.links[l];
@@ -227,9 +237,11 @@ void pullLoose(const RankedLayout& layout, const std::vector<bool>& loose, const
                     continue;
                 float to = wanted[at(v)];
                 if (i + 1 < layer.size())
-                    to = std::min(to, x[at(layer[i + 1])] - distance(widths, isBox, v, layer[i + 1]));
+                    to = std::min(to,
+                                  x[at(layer[i + 1])] - distance(widths, isBox, v, layer[i + 1]));
                 if (i > 0)
-                    to = std::max(to, x[at(layer[i - 1])] + distance(widths, isBox, layer[i - 1], v));
+                    to = std::max(to,
+                                  x[at(layer[i - 1])] + distance(widths, isBox, layer[i - 1], v));
                 x[at(v)] = to;
             }
         }
@@ -239,7 +251,8 @@ void pullLoose(const RankedLayout& layout, const std::vector<bool>& loose, const
 }  // namespace
 
 std::vector<float> alignBlocks(const RankedLayout& layout, const std::vector<float>& widths,
-                               const std::vector<float>& upperOffset, const std::vector<float>& lowerOffset) {
+                               const std::vector<float>& upperOffset,
+                               const std::vector<float>& lowerOffset) {
     const std::size_t count = layout.vertices.size();
     if (count == 0)
         return {};
@@ -254,14 +267,16 @@ std::vector<float> alignBlocks(const RankedLayout& layout, const std::vector<flo
     for (int upwards = 0; upwards < 2; ++upwards) {
         for (int mirrored = 0; mirrored < 2; ++mirrored) {
             const std::size_t p = at(upwards * 2 + mirrored);
-            passes[p] = Pass(layers, upwards ? below : above, widths, isBox, mirrored ? -1.0F : 1.0F).run();
+            passes[p] =
+                Pass(layers, upwards ? below : above, widths, isBox, mirrored ? -1.0F : 1.0F).run();
             width[p] = extent(passes[p], widths, low[p], high[p]);
             for (auto& layer : layers)
                 std::reverse(layer.begin(), layer.end());
         }
         std::reverse(layers.begin(), layers.end());
     }
-    const auto narrowest = static_cast<std::size_t>(std::min_element(width.begin(), width.end()) - width.begin());
+    const auto narrowest =
+        static_cast<std::size_t>(std::min_element(width.begin(), width.end()) - width.begin());
     std::vector<float> x(count);
     for (std::size_t p = 0; p < 4; ++p) {
         const float shift = p % 2 == 0 ? low[narrowest] - low[p] : high[narrowest] - high[p];

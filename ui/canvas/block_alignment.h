@@ -7,9 +7,10 @@
 
 namespace shardwright {
 
-/// The x of the middle of every vertex. `upperOffset` and `lowerOffset` say, by link, how far from the middle of its
-/// ends a link meets them.
+/// The x of the middle of every vertex. `upperOffset` and `lowerOffset` say, by link, how far from
+/// the middle of its ends a link meets them.
 std::vector<float> alignBlocks(const RankedLayout& layout, const std::vector<float>& widths,
-                               const std::vector<float>& upperOffset, const std::vector<float>& lowerOffset);
+                               const std::vector<float>& upperOffset,
+                               const std::vector<float>& lowerOffset);
 
 }  // namespace shardwright

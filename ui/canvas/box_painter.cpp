@@ -57,7 +57,10 @@ void ScenePainter::paintBoxesFar(const std::vector<int>& boxes) {
             continue;
         std::size_t batch = static_cast<std::size_t>(box.family);
         if (box.kind != BoxKind::Node)
-            batch = 11 + (box.kind == BoxKind::Scope ? 0 : box.kind == BoxKind::Input ? 1 : box.kind == BoxKind::Output ? 2 : 3);
+            batch = 11 + (box.kind == BoxKind::Scope    ? 0
+                          : box.kind == BoxKind::Input  ? 1
+                          : box.kind == BoxKind::Output ? 2
+                                                        : 3);
         batches[batch].push_back(box.rect);
     }
     m_painter.setPen(Qt::NoPen);
@@ -66,11 +69,11 @@ void ScenePainter::paintBoxesFar(const std::vector<int>& boxes) {
             continue;
         QColor colour;
         switch (b) {
-        case 11: colour = m_theme.scopeFrame; break;
-        case 12: colour = m_theme.input; break;
-        case 13: colour = m_theme.output; break;
-        case 14: colour = m_theme.portal; break;
-        default: colour = m_theme.family(static_cast<OpFamily>(b));
+            case 11: colour = m_theme.scopeFrame; break;
+            case 12: colour = m_theme.input; break;
+            case 13: colour = m_theme.output; break;
+            case 14: colour = m_theme.portal; break;
+            default: colour = m_theme.family(static_cast<OpFamily>(b));
         }
         m_painter.setBrush(m_theme.dark ? colour.lighter(125) : colour.darker(112));
         m_painter.drawRects(batches[b].data(), static_cast<int>(batches[b].size()));
@@ -80,27 +83,23 @@ void ScenePainter::paintBoxesFar(const std::vector<int>& boxes) {
 void ScenePainter::paintBox(int index) {
     const PlacedBox& box = m_scene.boxes()[static_cast<std::size_t>(index)];
     switch (box.kind) {
-    case BoxKind::Node:
-        paintNode(box);
-        if (m_overlay)
-            paintNodeMarks(box);
-        break;
-    case BoxKind::Scope:
-        if (!box.open)
-            paintScope(box);
-        break;
-    case BoxKind::Input:
-    case BoxKind::Output: paintEndpoint(box); break;
-    case BoxKind::PortalIn:
-    case BoxKind::PortalOut: paintPortal(box); break;
-    case BoxKind::InPort:
-    case BoxKind::OutPort:
-        if (readable()) {
-            m_painter.setPen(Qt::NoPen);
-            m_painter.setBrush(m_theme.edge);
-            m_painter.drawEllipse(box.rect.center(), 2.5, 2.5);
-        }
-        break;
+        case BoxKind::Node: paintNode(box); break;
+        case BoxKind::Scope:
+            if (!box.open)
+                paintScope(box);
+            break;
+        case BoxKind::Input:
+        case BoxKind::Output: paintEndpoint(box); break;
+        case BoxKind::PortalIn:
+        case BoxKind::PortalOut: paintPortal(box); break;
+        case BoxKind::InPort:
+        case BoxKind::OutPort:
+            if (readable()) {
+                m_painter.setPen(Qt::NoPen);
+                m_painter.setBrush(m_theme.edge);
+                m_painter.drawEllipse(box.rect.center(), 2.5, 2.5);
+            }
+            break;
     }
 }
 
@@ -120,17 +119,23 @@ void ScenePainter::paintNode(const PlacedBox& box) {
         m_painter.drawPath(topRounded(top.adjusted(0.5, 0.5, -0.5, 0), kRadius - 0.5));
     }
     const GraphIndex& graph = m_scene.graph();
+    if (r.height() <= kConstantHeight) {
+        paintText(m_smallFont, m_theme.mutedText, r, Qt::AlignCenter,
+                  cleanText(graph.opType(box.node), 40));
+        return;
+    }
     double chips = 0;
     if (m_overlay && m_marks.testFlag(GraphCanvas::AxisMarks)) {
         const NodeMarks& marks = m_overlay->node(box.node);
-        chips = paintChips(marks.axes, marks.explicitLayout, {r.right() - 6, top.center().y()}, r.width() * 0.55);
+        chips = paintChips(marks.axes, marks.explicitLayout, {r.right() - 6, top.center().y()},
+                           r.width() * 0.55);
     }
     paintText(m_titleFont, m_theme.familyText(box.family), top.adjusted(10, 0, -8 - chips, 0),
               Qt::AlignLeft | Qt::AlignVCenter, cleanText(graph.opType(box.node), 40));
     double y = top.bottom() + 4;
     const auto line = [&](const QString& words, const QColor& colour, Qt::TextElideMode elide) {
-        paintText(m_smallFont, colour, {r.left() + 10, y, r.width() - 20, kLineHeight}, Qt::AlignLeft | Qt::AlignVCenter,
-                  words, elide);
+        paintText(m_smallFont, colour, {r.left() + 10, y, r.width() - 20, kLineHeight},
+                  Qt::AlignLeft | Qt::AlignVCenter, words, elide);
         y += kLineHeight;
     };
     if (onlyHeader)
@@ -140,10 +145,11 @@ void ScenePainter::paintNode(const PlacedBox& box) {
         line(cleanText(name), m_theme.text, Qt::ElideMiddle);
     const std::vector<ValueId> weights = weightsOf(graph, box.node);
     for (std::size_t i = 0; i < weights.size() && i < kWeightLines; ++i) {
-        QString words = cleanText(shortWeightName(graph.value(weights[i]).name), 60);
+        QString words = cleanText(shortValueName(graph.value(weights[i]).name), 60);
         if (i + 1 == kWeightLines && weights.size() > kWeightLines)
-            words = text("%1 weights").arg(weights.size() - i);
-        else if (const QString shape = m_overlay ? m_overlay->shapeText(weights[i]) : QString(); !shape.isEmpty())
+            words = text("and %1 more").arg(weights.size() - i);
+        else if (const QString shape = m_overlay ? m_overlay->shapeText(weights[i]) : QString();
+                 !shape.isEmpty())
             words += QStringLiteral("  ") + shape;
         line(words, m_theme.mutedText, Qt::ElideRight);
     }
@@ -178,10 +184,12 @@ void ScenePainter::paintFrameTitle(const PlacedBox& box) {
     }
     const QString name = cleanText(m_scene.graph().scope(box.scope).name, 120);
     const QRectF room(bar.left() + 28, bar.top(), right - bar.left() - 34, bar.height());
-    paintText(m_titleFont, m_theme.text, room, Qt::AlignLeft | Qt::AlignVCenter, name, Qt::ElideMiddle);
+    paintText(m_titleFont, m_theme.text, room, Qt::AlignLeft | Qt::AlignVCenter, name,
+              Qt::ElideMiddle);
     const double used = QFontMetricsF(m_titleFont).horizontalAdvance(name) + 10;
     if (used + 60 < room.width()) {
-        paintText(m_smallFont, m_theme.mutedText, room.adjusted(used, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
+        paintText(m_smallFont, m_theme.mutedText, room.adjusted(used, 0, 0, 0),
+                  Qt::AlignLeft | Qt::AlignVCenter,
                   nodeCount(m_scene.structure()->container(box.scope).nodesInside));
     }
 }
@@ -202,24 +210,29 @@ void ScenePainter::paintScope(const PlacedBox& box) {
     if (marks && m_marks.testFlag(GraphCanvas::AxisMarks))
         chips = paintChips(marks->axes, true, {r.right() - 8, r.top() + 18}, r.width() * 0.45);
     paintText(m_titleFont, m_theme.text, {r.left() + 28, r.top() + 7, r.width() - 36 - chips, 22},
-              Qt::AlignLeft | Qt::AlignVCenter, cleanText(m_scene.graph().scope(box.scope).name, 80), Qt::ElideMiddle);
+              Qt::AlignLeft | Qt::AlignVCenter,
+              cleanText(m_scene.graph().scope(box.scope).name, 80), Qt::ElideMiddle);
     const bool pending = m_selection && m_selection->pending.contains(box.scope);
-    const QString count = pending ? text("opening ...")
-                                  : nodeCount(m_scene.structure()->container(box.scope).nodesInside);
-    paintText(m_smallFont, m_theme.mutedText, {r.left() + 28, r.top() + 28, r.width() - 36, kLineHeight},
+    const QString count = pending
+                              ? text("opening ...")
+                              : nodeCount(m_scene.structure()->container(box.scope).nodesInside);
+    paintText(m_smallFont, m_theme.mutedText,
+              {r.left() + 28, r.top() + 28, r.width() - 36, kLineHeight},
               Qt::AlignLeft | Qt::AlignVCenter, count);
     if (!marks)
         return;
     if (marks->collectives > 0 && m_marks.testFlag(GraphCanvas::CommunicationMarks)) {
-        paintText(m_smallFont, m_theme.communication, {r.left() + 28, r.top() + 44, r.width() - 34, kLineHeight},
+        paintText(m_smallFont, m_theme.communication,
+                  {r.left() + 28, r.top() + 44, r.width() - 34, kLineHeight},
                   Qt::AlignLeft | Qt::AlignVCenter,
-                  (marks->collectives == 1 ? text("1 collective") : text("%1 collectives").arg(marks->collectives)) +
+                  (marks->collectives == 1 ? text("1 collective")
+                                           : text("%1 collectives").arg(marks->collectives)) +
                       QStringLiteral(", ") + byteText(marks->bytes));
     }
     if (m_marks.testFlag(GraphCanvas::StageMarks))
         paintStage(marks->firstStage, marks->lastStage, r.topLeft());
     if (m_marks.testFlag(GraphCanvas::DiagnosticMarks))
-        paintDiagnostics(marks->errors, marks->warnings, r.topRight() + QPointF(-2, 2));
+        paintDiagnostics(marks->errors, marks->warnings, r.topRight() + QPointF(3, -1));
 }
 
 void ScenePainter::paintEndpoint(const PlacedBox& box) {
@@ -241,9 +254,10 @@ void ScenePainter::paintPortal(const PlacedBox& box) {
     if (m_zoom < 0.55)
         return;
     const bool out = box.kind == BoxKind::PortalOut;
-    QString words = cleanText(shortWeightName(m_scene.graph().value(box.value).name), 60);
+    QString words = cleanText(shortValueName(m_scene.graph().value(box.value).name), 60);
     words = out ? words + QStringLiteral(" \u2192") : QStringLiteral("\u2192 ") + words;
-    paintText(m_tinyFont, m_theme.portalText, r.adjusted(6, 0, -6, 0), Qt::AlignCenter, words, Qt::ElideMiddle);
+    paintText(m_tinyFont, m_theme.portalText, r.adjusted(6, 0, -6, 0), Qt::AlignCenter, words,
+              Qt::ElideMiddle);
 }
 
 void ScenePainter::paintOutline(const PlacedBox& box) {
@@ -259,7 +273,9 @@ void ScenePainter::paintOutline(const PlacedBox& box) {
         rect.setSize({std::max(rect.width(), least), std::max(rect.height(), least)});
         rect.moveCenter(middle);
     }
-    const double radius = box.kind == BoxKind::Input || box.kind == BoxKind::Output ? rect.height() / 2 + 2 : kRadius + 2;
+    const double radius = box.kind == BoxKind::Input || box.kind == BoxKind::Output
+                              ? rect.height() / 2 + 2
+                              : kRadius + 2;
     QColor glow = colour;
     glow.setAlphaF(0.22F);
     const double width = std::max(2.2, 1.6 / m_zoom);
@@ -291,9 +307,11 @@ void ScenePainter::paintFarTitle(const PlacedBox& box) {
         m_painter.setPen(Qt::NoPen);
         m_painter.setBrush(m_theme.scopeTitle);
         m_painter.drawRoundedRect(QRectF(0, 0, w, 16), 3, 3);
-        paintText(font, m_theme.text, QRectF(6, 0, w - 8, 16), Qt::AlignLeft | Qt::AlignVCenter, name, Qt::ElideMiddle);
+        paintText(font, m_theme.text, QRectF(6, 0, w - 8, 16), Qt::AlignLeft | Qt::AlignVCenter,
+                  name, Qt::ElideMiddle);
     } else {
-        paintText(font, m_theme.text, QRectF(3, 0, width - 6, height), Qt::AlignCenter, name, Qt::ElideMiddle);
+        paintText(font, m_theme.text, QRectF(3, 0, width - 6, height), Qt::AlignCenter, name,
+                  Qt::ElideMiddle);
     }
     m_painter.restore();
 }

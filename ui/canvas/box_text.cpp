@@ -19,7 +19,8 @@ float stepped(double width) {
 
 }  // namespace
 
-BoxSize nodeBoxSize(const GraphIndex& graph, NodeId id, ScopeId drawnIn, const TextMetrics& metrics) {
+BoxSize nodeBoxSize(const GraphIndex& graph, NodeId id, ScopeId drawnIn,
+                    const TextMetrics& metrics) {
     const std::string_view op = graph.opType(id);
     double width = metrics.titleWidth(op.substr(0, 64)) + kPadding + kChipRoom;
     int lines = 0;
@@ -30,8 +31,9 @@ BoxSize nodeBoxSize(const GraphIndex& graph, NodeId id, ScopeId drawnIn, const T
     }
     lines += std::min(static_cast<int>(weightsOf(graph, id).size()), kWeightLines);
     if (op == "Constant")
-        return {stepped(0), kHeaderHeight};
-    return {stepped(width), kHeaderHeight + (lines > 0 ? 8 : 0) + kLineHeight * static_cast<float>(lines)};
+        return {84, kConstantHeight};
+    return {stepped(width),
+            kHeaderHeight + (lines > 0 ? 8 : 0) + kLineHeight * static_cast<float>(lines)};
 }
 
 BoxSize valueBoxSize(const std::string& name, const TextMetrics& metrics) {
@@ -39,18 +41,19 @@ BoxSize valueBoxSize(const std::string& name, const TextMetrics& metrics) {
 }
 
 BoxSize scopeBoxSize(const std::string& name, const TextMetrics& metrics) {
-    return {std::max(stepped(metrics.titleWidth(sameDigits(name)) + kPadding + 24), 156.0F), 66};
+    return {std::max(stepped(metrics.titleWidth(sameDigits(name)) + kPadding + 24), 184.0F), 66};
 }
 
 std::string shownName(const GraphIndex& graph, NodeId id, ScopeId drawnIn) {
     std::string name = graph.label(id);
-    // Exporters name a node after its scope and operator; what the frame and the header say is not said again.
+    // Exporters name a node after its scope and operator; what the frame and the header say is not
+    // said again.
     if (const auto slash = name.rfind('/'); slash != std::string::npos)
         name.erase(0, slash + 1);
     if (name == graph.opType(id))
         name.clear();
-    for (ScopeId scope = graph.node(id).scope; scope && scope != drawnIn && graph.scope(scope).parent;
-         scope = graph.scope(scope).parent)
+    for (ScopeId scope = graph.node(id).scope;
+         scope && scope != drawnIn && graph.scope(scope).parent; scope = graph.scope(scope).parent)
         name = graph.scope(scope).name + (name.empty() ? "" : "/" + name);
     return name;
 }
@@ -64,7 +67,10 @@ std::vector<ValueId> weightsOf(const GraphIndex& graph, NodeId id) {
     return weights;
 }
 
-std::string_view shortWeightName(std::string_view name) {
+std::string_view shortValueName(std::string_view name) {
+    constexpr std::string_view kFirstOutput = "_output_0";
+    if (name.size() > kFirstOutput.size() && name.ends_with(kFirstOutput))
+        name.remove_suffix(kFirstOutput.size());
     const auto cut = name.find_last_of("./:");
     return cut == std::string_view::npos || cut + 1 == name.size() ? name : name.substr(cut + 1);
 }

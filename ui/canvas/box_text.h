@@ -18,20 +18,23 @@ struct BoxSize {
 };
 
 inline constexpr float kHeaderHeight = 24;
+inline constexpr float kConstantHeight = 20;
 inline constexpr float kLineHeight = 17;
 inline constexpr float kFrameTitleHeight = 28;
 inline constexpr int kWeightLines = 2;
 
-BoxSize nodeBoxSize(const GraphIndex& graph, NodeId id, ScopeId drawnIn, const TextMetrics& metrics);
+BoxSize nodeBoxSize(const GraphIndex& graph, NodeId id, ScopeId drawnIn,
+                    const TextMetrics& metrics);
 BoxSize valueBoxSize(const std::string& name, const TextMetrics& metrics);
 BoxSize scopeBoxSize(const std::string& name, const TextMetrics& metrics);
 
-/// The node's name without the scope that is drawn around it, but with those in between; empty where neither says
-/// more than the operator.
+/// The node's name without the scope that is drawn around it, but with those in between; empty
+/// where neither says more than the operator.
 std::string shownName(const GraphIndex& graph, NodeId id, ScopeId drawnIn);
 /// Weights that are drawn inside the node, by slot.
 std::vector<ValueId> weightsOf(const GraphIndex& graph, NodeId id);
-/// The last part of a weight's name: "weight" of "model.layers.0.fc1.weight".
-std::string_view shortWeightName(std::string_view name);
+/// The last part of a tensor's name: "weight" of "model.layers.0.fc1.weight", "Where" of
+/// "/model/Where_output_0".
+std::string_view shortValueName(std::string_view name);
 
 }  // namespace shardwright

@@ -23,23 +23,25 @@
 namespace shardwright {
 
 bool GraphCanvas::event(QEvent* event) {
-    // Keys that a window would take for its own shortcuts belong to the canvas while it has the focus.
+    // Keys that a window would take for its own shortcuts belong to the canvas while it has the
+    // focus.
     if (event->type() == QEvent::ShortcutOverride) {
         const auto* key = static_cast<QKeyEvent*>(event);
-        const bool plain = (key->modifiers() & ~(Qt::ShiftModifier | Qt::KeypadModifier)) == Qt::NoModifier;
+        const bool plain =
+            (key->modifiers() & ~(Qt::ShiftModifier | Qt::KeypadModifier)) == Qt::NoModifier;
         switch (key->key()) {
-        case Qt::Key_Up:
-        case Qt::Key_Down:
-        case Qt::Key_Left:
-        case Qt::Key_Right:
-        case Qt::Key_Backspace:
-        case Qt::Key_Home:
-        case Qt::Key_Return:
-        case Qt::Key_Enter:
-            if (plain)
-                event->accept();
-            break;
-        default: break;
+            case Qt::Key_Up:
+            case Qt::Key_Down:
+            case Qt::Key_Left:
+            case Qt::Key_Right:
+            case Qt::Key_Backspace:
+            case Qt::Key_Home:
+            case Qt::Key_Return:
+            case Qt::Key_Enter:
+                if (plain)
+                    event->accept();
+                break;
+            default: break;
         }
     }
     return QAbstractScrollArea::event(event);
@@ -47,26 +49,27 @@ bool GraphCanvas::event(QEvent* event) {
 
 bool GraphCanvas::viewportEvent(QEvent* event) {
     switch (event->type()) {
-    case QEvent::ToolTip: {
-        const auto* help = static_cast<QHelpEvent*>(event);
-        QToolTip::showText(help->globalPos(), toolTipAt(toScene(help->pos())), viewport());
-        return true;
-    }
-    case QEvent::Gesture:
-        if (auto* pinch = static_cast<QPinchGesture*>(static_cast<QGestureEvent*>(event)->gesture(Qt::PinchGesture))) {
-            zoomAround(viewport()->mapFromGlobal(pinch->hotSpot()), pinch->scaleFactor());
+        case QEvent::ToolTip: {
+            const auto* help = static_cast<QHelpEvent*>(event);
+            QToolTip::showText(help->globalPos(), toolTipAt(toScene(help->pos())), viewport());
             return true;
         }
-        break;
-    case QEvent::NativeGesture: {
-        const auto* gesture = static_cast<QNativeGestureEvent*>(event);
-        if (gesture->gestureType() == Qt::ZoomNativeGesture) {
-            zoomAround(gesture->position(), 1 + gesture->value());
-            return true;
+        case QEvent::Gesture:
+            if (auto* pinch = static_cast<QPinchGesture*>(
+                    static_cast<QGestureEvent*>(event)->gesture(Qt::PinchGesture))) {
+                zoomAround(viewport()->mapFromGlobal(pinch->hotSpot()), pinch->scaleFactor());
+                return true;
+            }
+            break;
+        case QEvent::NativeGesture: {
+            const auto* gesture = static_cast<QNativeGestureEvent*>(event);
+            if (gesture->gestureType() == Qt::ZoomNativeGesture) {
+                zoomAround(gesture->position(), 1 + gesture->value());
+                return true;
+            }
+            break;
         }
-        break;
-    }
-    default: break;
+        default: break;
     }
     return QAbstractScrollArea::viewportEvent(event);
 }
@@ -78,7 +81,8 @@ void GraphCanvas::wheelEvent(QWheelEvent* event) {
         event->accept();
         return;
     }
-    QPointF way = event->pixelDelta().isNull() ? QPointF(angle) * 0.6 : QPointF(event->pixelDelta());
+    QPointF way =
+        event->pixelDelta().isNull() ? QPointF(angle) * 0.6 : QPointF(event->pixelDelta());
     if (event->modifiers().testFlag(Qt::ShiftModifier) && way.x() == 0)
         way = {way.y(), 0};
     m_glide->stop();
@@ -123,7 +127,8 @@ void GraphCanvas::mouseMoveEvent(QMouseEvent* event) {
         viewport()->setCursor(onBox ? Qt::ArrowCursor : Qt::OpenHandCursor);
         return;
     }
-    if (!m_moved && (event->pos() - m_pressPoint).manhattanLength() < QApplication::startDragDistance())
+    if (!m_moved &&
+        (event->pos() - m_pressPoint).manhattanLength() < QApplication::startDragDistance())
         return;
     m_moved = true;
     const QPoint way = event->pos() - m_lastPoint;
@@ -155,16 +160,19 @@ void GraphCanvas::clickAt(QPointF viewportPoint, Qt::KeyboardModifiers modifiers
         return;
     const QPointF point = toScene(viewportPoint);
     const int index = m_placed->boxAt(point);
-    const PlacedBox* box = index < 0 ? nullptr : &m_placed->boxes()[static_cast<std::size_t>(index)];
+    const PlacedBox* box =
+        index < 0 ? nullptr : &m_placed->boxes()[static_cast<std::size_t>(index)];
     if (box && box->open && !onFrameTitle(*box, point))
         box = nullptr;
     if (!box) {
         const int edge = m_placed->edgeAt(point, 5 / m_zoom);
-        changeSelection(edge < 0 ? Selection()
-                                 : Selection{{}, {}, m_placed->edges()[static_cast<std::size_t>(edge)].value});
+        changeSelection(
+            edge < 0 ? Selection()
+                     : Selection{{}, {}, m_placed->edges()[static_cast<std::size_t>(edge)].value});
         return;
     }
-    if (box->kind == BoxKind::Scope && point.x() < box->rect.left() + 28 && point.y() < box->rect.top() + 34) {
+    if (box->kind == BoxKind::Scope && point.x() < box->rect.left() + 28 &&
+        point.y() < box->rect.top() + 34) {
         toggleScope(box->scope);
         return;
     }
@@ -196,7 +204,9 @@ void GraphCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
 void GraphCanvas::contextMenuEvent(QContextMenuEvent* event) {
     if (event->reason() == QContextMenuEvent::Mouse && m_placed) {
         const int index = m_placed->boxAt(toScene(event->pos()));
-        const bool known = index >= 0 && m_selected.contains(m_placed->boxes()[static_cast<std::size_t>(index)].node);
+        const bool known =
+            index >= 0 &&
+            m_selected.contains(m_placed->boxes()[static_cast<std::size_t>(index)].node);
         if (!known)
             clickAt(event->pos(), Qt::NoModifier);
     }
@@ -206,31 +216,31 @@ void GraphCanvas::contextMenuEvent(QContextMenuEvent* event) {
 bool GraphCanvas::zoomKey(QKeyEvent* event) {
     const bool shift = event->modifiers().testFlag(Qt::ShiftModifier);
     switch (event->key()) {
-    case Qt::Key_Up:
-        if (shift)
-            zoomIn();
-        return shift;
-    case Qt::Key_Down:
-        if (shift)
-            zoomOut();
-        return shift;
-    case Qt::Key_Plus:
-    case Qt::Key_Equal: zoomIn(); return true;
-    case Qt::Key_Minus: zoomOut(); return true;
-    case Qt::Key_0: actualSize(); return true;
-    case Qt::Key_F: fitAll(); return true;
-    case Qt::Key_Home:
-        m_initialView = false;
-        goToInputs();
-        return true;
-    default: return false;
+        case Qt::Key_Up:
+            if (shift)
+                zoomIn();
+            return shift;
+        case Qt::Key_Down:
+            if (shift)
+                zoomOut();
+            return shift;
+        case Qt::Key_Plus:
+        case Qt::Key_Equal: zoomIn(); return true;
+        case Qt::Key_Minus: zoomOut(); return true;
+        case Qt::Key_0: actualSize(); return true;
+        case Qt::Key_F: fitAll(); return true;
+        case Qt::Key_Home:
+            m_initialView = false;
+            goToInputs();
+            return true;
+        default: return false;
     }
 }
 
 void GraphCanvas::keyPressEvent(QKeyEvent* event) {
     const bool otherShortcut = event->modifiers() & (Qt::AltModifier | Qt::MetaModifier) ||
-                               (event->modifiers() & Qt::ControlModifier && event->key() != Qt::Key_0 &&
-                                event->key() != Qt::Key_A);
+                               (event->modifiers() & Qt::ControlModifier &&
+                                event->key() != Qt::Key_0 && event->key() != Qt::Key_A);
     if (otherShortcut) {
         event->ignore();
         return;
@@ -238,20 +248,20 @@ void GraphCanvas::keyPressEvent(QKeyEvent* event) {
     if (zoomKey(event))
         return;
     switch (event->key()) {
-    case Qt::Key_A:
-        if (!event->modifiers().testFlag(Qt::ControlModifier))
-            break;
-        selectAll();
-        return;
-    case Qt::Key_Up:
-    case Qt::Key_Down:
-    case Qt::Key_Left:
-    case Qt::Key_Right: walk(event->key()); return;
-    case Qt::Key_Return:
-    case Qt::Key_Enter: activateCurrent(); return;
-    case Qt::Key_Escape: clearSelection(); return;
-    case Qt::Key_Backspace: selectPrevious(); return;
-    default: break;
+        case Qt::Key_A:
+            if (!event->modifiers().testFlag(Qt::ControlModifier))
+                break;
+            selectAll();
+            return;
+        case Qt::Key_Up:
+        case Qt::Key_Down:
+        case Qt::Key_Left:
+        case Qt::Key_Right: walk(event->key()); return;
+        case Qt::Key_Return:
+        case Qt::Key_Enter: activateCurrent(); return;
+        case Qt::Key_Escape: clearSelection(); return;
+        case Qt::Key_Backspace: selectPrevious(); return;
+        default: break;
     }
     event->ignore();
 }

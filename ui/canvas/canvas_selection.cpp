@@ -78,9 +78,9 @@ void GraphCanvas::selectPrevious() {
 void GraphCanvas::selectBox(int box) {
     const PlacedBox& b = m_placed->boxes()[static_cast<std::size_t>(box)];
     switch (b.kind) {
-    case BoxKind::Node: setSelection({b.node}); break;
-    case BoxKind::Scope: selectScope(b.scope); break;
-    default: selectValue(b.value);
+        case BoxKind::Node: setSelection({b.node}); break;
+        case BoxKind::Scope: selectScope(b.scope); break;
+        default: selectValue(b.value);
     }
 }
 
@@ -119,9 +119,12 @@ namespace {
 
 class ToolTipText {
 public:
-    ToolTipText(const GraphIndex& graph, const Overlay* overlay) : m_graph(graph), m_overlay(overlay) {}
+    ToolTipText(const GraphIndex& graph, const Overlay* overlay)
+        : m_graph(graph), m_overlay(overlay) {}
 
-    void title(const QString& text) { m_html += QStringLiteral("<b>") + text.toHtmlEscaped() + QStringLiteral("</b>"); }
+    void title(const QString& text) {
+        m_html += QStringLiteral("<b>") + text.toHtmlEscaped() + QStringLiteral("</b>");
+    }
     void line(const QString& text) { m_html += QStringLiteral("<br>") + text.toHtmlEscaped(); }
 
     void value(const QString& role, ValueId id, const SlotMeaning* slot) {
@@ -131,7 +134,8 @@ public:
         if (m_overlay) {
             if (const QString shape = m_overlay->shapeText(id); !shape.isEmpty())
                 text += QStringLiteral("  ") + shape;
-            const QString layout = slot ? m_overlay->layoutText(slot->layout) : m_overlay->layoutText(id);
+            const QString layout =
+                slot ? m_overlay->layoutText(slot->layout) : m_overlay->layoutText(id);
             if (!layout.isEmpty())
                 text += QStringLiteral("  ") + layout;
         }
@@ -164,7 +168,8 @@ public:
         int shown = 0;
         for (const Diagnostic& d : m_overlay->analysis().diagnostics) {
             if (d.node == id && d.severity <= Severity::Unsupported && ++shown <= 3)
-                line(QString::fromStdString(d.code) + QStringLiteral(": ") + cleanText(d.message, 200));
+                line(QString::fromStdString(d.code) + QStringLiteral(": ") +
+                     cleanText(d.message, 200));
         }
     }
 
@@ -185,10 +190,12 @@ QString GraphCanvas::toolTipAt(QPointF scenePoint) const {
     const GraphIndex& graph = m_placed->graph();
     ToolTipText text(graph, m_overlay.get());
     const int index = m_placed->boxAt(scenePoint);
-    const PlacedBox* box = index < 0 ? nullptr : &m_placed->boxes()[static_cast<std::size_t>(index)];
+    const PlacedBox* box =
+        index < 0 ? nullptr : &m_placed->boxes()[static_cast<std::size_t>(index)];
     if (box && box->kind == BoxKind::Node) {
         text.node(box->node);
-    } else if (box && box->kind == BoxKind::Scope && (!box->open || onFrameTitle(*box, scenePoint))) {
+    } else if (box && box->kind == BoxKind::Scope &&
+               (!box->open || onFrameTitle(*box, scenePoint))) {
         text.title(cleanText(graph.scope(box->scope).path, 160));
         text.line(tr("%1 nodes").arg(m_placed->structure()->container(box->scope).nodesInside));
     } else if (box && box->value) {

@@ -18,7 +18,8 @@ double luminance(const QColor& c) {
 
 QColor blend(const QColor& a, const QColor& b, double share) {
     const auto part = [&](double x, double y) { return static_cast<float>(x + (y - x) * share); };
-    return QColor::fromRgbF(part(a.redF(), b.redF()), part(a.greenF(), b.greenF()), part(a.blueF(), b.blueF()));
+    return QColor::fromRgbF(part(a.redF(), b.redF()), part(a.greenF(), b.greenF()),
+                            part(a.blueF(), b.blueF()));
 }
 
 /// `colour` moved towards black or white until it is readable on `behind`.
@@ -29,7 +30,8 @@ QColor readable(QColor colour, const QColor& behind, double least = 4.6) {
     return colour;
 }
 
-// Okabe and Ito's colours, told apart with every common kind of colour blindness; the black one gives way to grey.
+// Okabe and Ito's colours, told apart with every common kind of colour blindness; the black one
+// gives way to grey.
 constexpr std::array<QRgb, 8> kSafe{0xff0072b2, 0xffe69f00, 0xff009e73, 0xffcc79a7,
                                     0xff56b4e9, 0xffd55e00, 0xfff0e442, 0xff8a8a8a};
 
@@ -41,7 +43,8 @@ double contrast(const QColor& a, const QColor& b) {
 }
 
 QColor readableOn(const QColor& background) {
-    return contrast(Qt::white, background) >= contrast(Qt::black, background) ? QColor(Qt::white) : QColor(Qt::black);
+    return contrast(Qt::white, background) >= contrast(Qt::black, background) ? QColor(Qt::white)
+                                                                              : QColor(Qt::black);
 }
 
 CanvasTheme CanvasTheme::fromPalette(const QPalette& palette) {
@@ -77,19 +80,21 @@ CanvasTheme CanvasTheme::fromPalette(const QPalette& palette) {
 }
 
 QColor CanvasTheme::family(OpFamily family) const {
-    const auto pick = [&](QRgb light, QRgb darkColour) { return QColor::fromRgb(dark ? darkColour : light); };
+    const auto pick = [&](QRgb light, QRgb darkColour) {
+        return QColor::fromRgb(dark ? darkColour : light);
+    };
     switch (family) {
-    case OpFamily::MatrixProduct: return pick(0xffc9dcf5, 0xff2b4a73);
-    case OpFamily::Elementwise: return pick(0xffe3e6ea, 0xff434950);
-    case OpFamily::Activation: return pick(0xfff6d3cf, 0xff6b3833);
-    case OpFamily::Normalisation: return pick(0xffd3ead2, 0xff32563a);
-    case OpFamily::Reduction: return pick(0xffe2d6f3, 0xff4c3b6d);
-    case OpFamily::Movement: return pick(0xfff4e7c3, 0xff5c4d22);
-    case OpFamily::Constant: return pick(0xffeceef0, 0xff3a3f45);
-    case OpFamily::Control: return pick(0xffcdebea, 0xff235556);
-    case OpFamily::Quantisation: return pick(0xfff3d5e6, 0xff653552);
-    case OpFamily::Function: return pick(0xffd5dcf0, 0xff3a4673);
-    case OpFamily::Other: break;
+        case OpFamily::MatrixProduct: return pick(0xffc9dcf5, 0xff2b4a73);
+        case OpFamily::Elementwise: return pick(0xffe3e6ea, 0xff434950);
+        case OpFamily::Activation: return pick(0xfff6d3cf, 0xff6b3833);
+        case OpFamily::Normalisation: return pick(0xffd3ead2, 0xff32563a);
+        case OpFamily::Reduction: return pick(0xffe2d6f3, 0xff4c3b6d);
+        case OpFamily::Movement: return pick(0xfff4e7c3, 0xff5c4d22);
+        case OpFamily::Constant: return pick(0xffeceef0, 0xff3a3f45);
+        case OpFamily::Control: return pick(0xffcdebea, 0xff235556);
+        case OpFamily::Quantisation: return pick(0xfff3d5e6, 0xff653552);
+        case OpFamily::Function: return pick(0xffd5dcf0, 0xff3a4673);
+        case OpFamily::Other: break;
     }
     return pick(0xffe3e6ea, 0xff434950);
 }

@@ -23,24 +23,25 @@ enum class OpFamily {
     Other,
 };
 
-/// All colours of the drawing, derived from a palette so that it follows light and dark. Texts keep a contrast of at
-/// least 4.5 to what lies behind them.
+/// All colours of the drawing, derived from a palette so that it follows light and dark. Texts keep
+/// a contrast of at least 4.5 to what lies behind them.
 struct CanvasTheme {
     bool dark = false;
     QColor background, grid;
     QColor text, mutedText;
     QColor box, boxBorder;
-    QColor scopeBox, scopeTitle, scopeFrame, scopeFill[2];  ///< Two fills that alternate with depth.
+    QColor scopeBox, scopeTitle, scopeFrame;
+    QColor scopeFill[2];  ///< They alternate with depth.
     QColor input, output;
     QColor edge, portal, portalText;
-    QColor accent;       ///< Selection.
-    QColor highlight;    ///< Search results.
+    QColor accent;     ///< Selection.
+    QColor highlight;  ///< Search results.
     QColor error, warning, information, communication, badgeText;
 
     static CanvasTheme fromPalette(const QPalette& palette);
     QColor family(OpFamily family) const;      ///< Of the header of a node.
     QColor familyText(OpFamily family) const;  ///< On that header.
-    QColor axis(int axis) const;               ///< Of a mesh axis; colour-blind safe for the first eight.
+    QColor axis(int axis) const;  ///< Of a mesh axis; colour-blind safe for the first eight.
     QColor stage(int stage) const;
 };
 

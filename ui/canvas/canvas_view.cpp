@@ -43,7 +43,8 @@ void GraphCanvas::setView(QPointF topLeft, double zoom) {
     emit viewChanged();
 }
 
-/// The bars reach a part of the window beyond the drawing, so that what lies at its edge can be brought to the middle.
+/// The bars reach a part of the window beyond the drawing, so that what lies at its edge can be
+/// brought to the middle.
 void GraphCanvas::updateScrollBars() {
     m_settingScrollBars = true;
     const QRectF bounds = m_placed ? m_placed->bounds() : QRectF();
@@ -51,7 +52,8 @@ void GraphCanvas::updateScrollBars() {
         const double room = size * 0.5 / m_zoom;
         const double first = low - room, last = std::max(first, high + room - size / m_zoom);
         origin = std::clamp(origin, first, last);
-        bar->setRange(static_cast<int>(std::floor(first * m_zoom)), static_cast<int>(std::ceil(last * m_zoom)));
+        bar->setRange(static_cast<int>(std::floor(first * m_zoom)),
+                      static_cast<int>(std::ceil(last * m_zoom)));
         bar->setPageStep(static_cast<int>(size));
         bar->setSingleStep(40);
         bar->setValue(static_cast<int>(std::lround(origin * m_zoom)));
@@ -90,7 +92,8 @@ void GraphCanvas::showInitialView() {
     const QRectF bounds = m_placed->bounds();
     const double fit = fitScale(bounds);
     if (fit >= kReadableZoom) {
-        setView(bounds.center() - QPointF(viewport()->width(), viewport()->height()) / 2 / fit, fit);
+        setView(bounds.center() - QPointF(viewport()->width(), viewport()->height()) / 2 / fit,
+                fit);
     } else {
         goToInputs();
     }
@@ -114,7 +117,9 @@ void GraphCanvas::fitAll() {
         return;
     m_initialView = false;
     const double zoom = fitScale(m_placed->bounds());
-    setView(m_placed->bounds().center() - QPointF(viewport()->width(), viewport()->height()) / 2 / zoom, zoom);
+    setView(m_placed->bounds().center() -
+                QPointF(viewport()->width(), viewport()->height()) / 2 / zoom,
+            zoom);
 }
 
 void GraphCanvas::fitSelection() {
@@ -166,7 +171,8 @@ void GraphCanvas::glideTo(QPointF centre, double zoom) {
     };
     // Over a long way the eye cannot follow anyway.
     const QPointF way = (centre - from) * fromZoom;
-    const bool near = std::abs(way.x()) < 4 * viewport()->width() && std::abs(way.y()) < 4 * viewport()->height();
+    const bool near =
+        std::abs(way.x()) < 4 * viewport()->width() && std::abs(way.y()) < 4 * viewport()->height();
     if (!isVisible() || !near)
         return look(centre, zoom);
     connect(m_glide.get(), &QVariantAnimation::valueChanged, this, [=](const QVariant& value) {
@@ -213,7 +219,8 @@ void GraphCanvas::centreOnValue(ValueId value) {
     if (info.producer)
         centreOn(info.producer);
     else if (const int box = m_placed->producerBox(value); box >= 0)
-        glideTo(m_placed->boxes()[static_cast<std::size_t>(box)].rect.center(), std::max(m_zoom, kReadableZoom));
+        glideTo(m_placed->boxes()[static_cast<std::size_t>(box)].rect.center(),
+                std::max(m_zoom, kReadableZoom));
     else if (!info.uses.empty())
         centreOn(info.uses.front().node);
 }
@@ -225,8 +232,10 @@ void GraphCanvas::ensureVisible(const QRectF& rect) {
     if (seen.contains(rect))
         return;
     QPointF shift;
-    shift.rx() = rect.left() < seen.left() ? rect.left() - seen.left() : std::max(0.0, rect.right() - seen.right());
-    shift.ry() = rect.top() < seen.top() ? rect.top() - seen.top() : std::max(0.0, rect.bottom() - seen.bottom());
+    shift.rx() = rect.left() < seen.left() ? rect.left() - seen.left()
+                                           : std::max(0.0, rect.right() - seen.right());
+    shift.ry() = rect.top() < seen.top() ? rect.top() - seen.top()
+                                         : std::max(0.0, rect.bottom() - seen.bottom());
     glideTo(visibleSceneRect().center() + shift, m_zoom);
 }
 
@@ -249,7 +258,8 @@ void GraphCanvas::applyAnchor(const Anchor& anchor) {
     m_initialView = false;
     if (anchor.centre) {
         const double zoom = std::max(m_zoom, kReadableZoom);
-        setView(rect.center() - QPointF(viewport()->width(), viewport()->height()) / 2 / zoom, zoom);
+        setView(rect.center() - QPointF(viewport()->width(), viewport()->height()) / 2 / zoom,
+                zoom);
     } else {
         setView(rect.topLeft() - anchor.viewportPoint / m_zoom, m_zoom);
     }

@@ -43,8 +43,8 @@ private:
 /// An unnamed file: unlike a pipe it cannot block, nor raise SIGPIPE when the program ends early.
 std::unique_ptr<std::FILE, int (*)(std::FILE*)> fileWith(const std::string& text) {
     std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
-    if (file && (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() || std::fflush(file.get()) != 0 ||
-                 ::lseek(::fileno(file.get()), 0, SEEK_SET) != 0))
+    if (file && (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
+                 std::fflush(file.get()) != 0 || ::lseek(::fileno(file.get()), 0, SEEK_SET) != 0))
         file.reset();
     return file;
 }
@@ -59,7 +59,8 @@ bool spawn(const std::vector<std::string>& command, int input, int output, pid_t
     posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    const int error = posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
+    const int error =
+        posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     return error == 0;
 }
@@ -68,7 +69,8 @@ bool spawn(const std::vector<std::string>& command, int input, int output, pid_t
 bool readAll(int fd, std::string& text, int milliseconds, const CancelToken& cancel) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
     std::array<char, 65536> buffer;
-    while (std::chrono::steady_clock::now() < end && !cancel.cancelled() && text.size() < kMaxOutput) {
+    while (std::chrono::steady_clock::now() < end && !cancel.cancelled() &&
+           text.size() < kMaxOutput) {
         pollfd waiting{fd, POLLIN, 0};
         const int ready = ::poll(&waiting, 1, kPollMilliseconds);
         if (ready == 0 || (ready < 0 && errno == EINTR))
@@ -83,8 +85,9 @@ bool readAll(int fd, std::string& text, int milliseconds, const CancelToken& can
 
 }  // namespace
 
-std::optional<std::string> runProgram(const std::vector<std::string>& command, const std::string& input,
-                                      int milliseconds, const CancelToken& cancel) {
+std::optional<std::string> runProgram(const std::vector<std::string>& command,
+                                      const std::string& input, int milliseconds,
+                                      const CancelToken& cancel) {
     const auto file = fileWith(input);
     int ends[2];
     if (!file || ::pipe2(ends, O_CLOEXEC) != 0)

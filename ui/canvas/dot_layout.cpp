@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graphviz decides which rank each box has and what lies left of what. Coordinates are then assigned as for the
-// program's own layout, so that boxes can grow when a scope opens without another run.
+// Graphviz decides which rank each box has and what lies left of what. Coordinates are then
+// assigned as for the program's own layout, so that boxes can grow when a scope opens without
+// another run.
 
 #include "ui/canvas/dot_layout.h"
 
@@ -98,14 +99,41 @@ bool itemRanks(const LayoutInput& input, const PlainDrawing& drawing, std::vecto
         const auto found = drawing.boxes.find(itemName(static_cast<int>(i)));
         if (found == drawing.boxes.end())
             return false;
-        const auto level = std::lower_bound(levels.begin(), levels.end(), found->second.second - 0.02);
+        const auto level =
+            std::lower_bound(levels.begin(), levels.end(), found->second.second - 0.02);
         ranks.push_back(static_cast<int>(level - levels.begin()));
     }
     return true;
 }
 
+/// Up towards what a box reads, where no line gets longer by it: dot leaves such boxes anywhere in
+/// between. Boxes without lines go to the top.
+void settle(const LayoutInput& input, const std::vector<bool>& portal, std::vector<int>& ranks) {
+    std::vector<int> in(ranks.size()), out(ranks.size());
+    std::vector<std::vector<int>> producers(ranks.size());
+    for (std::size_t e = 0; e < input.edges.size(); ++e) {
+        if (portal[e])
+            continue;
+        ++out[at(input.edges[e].from)];
+        ++in[at(input.edges[e].to)];
+        producers[at(input.edges[e].to)].push_back(input.edges[e].from);
+    }
+    const bool ports = std::any_of(input.items.begin(), input.items.end(),
+                                   [](auto& i) { return i.pin == Pin::Top; });
+    // Producers come before readers in the list.
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        if (input.items[i].pin != Pin::None || in[i] < out[i] || (in[i] == 0 && out[i] > 0))
+            continue;
+        int earliest = ports ? 1 : 0;
+        for (const int producer : producers[i])
+            earliest = std::max(earliest, ranks[at(producer)] + 1);
+        ranks[i] = std::min(ranks[i], earliest);
+    }
+}
+
 /// Where dot has each vertex across; bends lie on the curves.
-std::vector<double> acrossOf(const LayoutInput& input, const RankedLayout& layout, const PlainDrawing& drawing) {
+std::vector<double> acrossOf(const LayoutInput& input, const RankedLayout& layout,
+                             const PlainDrawing& drawing) {
     std::vector<double> levelY(layout.layers.size(), std::nan(""));
     for (int i = 0; i < layout.itemCount; ++i)
         levelY[at(layout.vertices[at(i)].rank)] = drawing.boxes.find(itemName(i))->second.second;
@@ -135,7 +163,8 @@ std::vector<double> acrossOf(const LayoutInput& input, const RankedLayout& layou
         const auto curve = curves.find({itemName(edge.from), itemName(edge.to)});
         if (layout.portal[e] || curve == curves.end())
             continue;
-        for (int r = layout.vertices[at(edge.from)].rank + 1; r < layout.vertices[at(edge.to)].rank; ++r) {
+        for (int r = layout.vertices[at(edge.from)].rank + 1; r < layout.vertices[at(edge.to)].rank;
+             ++r) {
             const int bend = bends.at({edge.net, r});
             const double y = levelY[at(r)];
             x[at(bend)] += std::isnan(y) ? x[at(edge.from)] : curveX(*curve->second, y);
@@ -166,7 +195,9 @@ void addBox(std::string& out, const std::string& name, float width, float height
 }  // namespace
 
 std::string dotSource(const LayoutInput& input, const std::vector<bool>& portal) {
-    std::string out = "digraph g{nodesep=0.35;ranksep=0.5;nslimit=4;mclimit=2;node[shape=box,fixedsize=true,label=\"\"]\n";
+    std::string out = "digraph "
+                      "g{nodesep=0.35;ranksep=0.5;nslimit=4;mclimit=2;node[shape=box,fixedsize="
+                      "true,label=\"\"]\n";
     for (const Pin pin : {Pin::Top, Pin::Bottom}) {
         std::string rank;
         for (std::size_t i = 0; i < input.items.size(); ++i) {
@@ -187,7 +218,8 @@ std::string dotSource(const LayoutInput& input, const std::vector<bool>& portal)
         }
         if (edge.from == edge.to)
             continue;
-        const std::string outName = "o" + std::to_string(edge.net), inName = "i" + std::to_string(e);
+        const std::string outName = "o" + std::to_string(edge.net),
+                          inName = "i" + std::to_string(e);
         if (!stub[at(edge.net)] && input.items[at(edge.from)].pin != Pin::Bottom) {
             stub[at(edge.net)] = true;
             addBox(out, outName, kStubWidth, kStubHeight);
@@ -199,24 +231,29 @@ std::string dotSource(const LayoutInput& input, const std::vector<bool>& portal)
     return out + "}\n";
 }
 
-std::shared_ptr<const RankedLayout> rankedFromPlain(const LayoutInput& input, std::vector<bool> portal,
-                                                    std::string_view plain) {
+std::shared_ptr<const RankedLayout>
+rankedFromPlain(const LayoutInput& input, std::vector<bool> portal, std::string_view plain) {
     PlainDrawing drawing;
     std::vector<int> ranks;
     if (!parsePlain(plain, drawing) || !itemRanks(input, drawing, ranks))
         return nullptr;
-    auto layout = std::make_shared<RankedLayout>(withStubsAndBends(input, std::move(ranks), std::move(portal)));
+    settle(input, portal, ranks);
+    auto layout = std::make_shared<RankedLayout>(
+        withStubsAndBends(input, std::move(ranks), std::move(portal)));
     const std::vector<double> x = acrossOf(input, *layout, drawing);
     for (auto& layer : layout->layers) {
-        std::stable_sort(layer.begin(), layer.end(), [&](int a, int b) { return x[at(a)] < x[at(b)]; });
+        std::stable_sort(layer.begin(), layer.end(),
+                         [&](int a, int b) { return x[at(a)] < x[at(b)]; });
     }
     layout->fromDot = true;
     return layout;
 }
 
-std::shared_ptr<const RankedLayout> rankWithDot(const LayoutInput& input, const CancelToken& cancel) {
+std::shared_ptr<const RankedLayout> rankWithDot(const LayoutInput& input,
+                                                const CancelToken& cancel) {
     std::vector<bool> portal = highFanOut(input);
-    const auto plain = runProgram({"dot", "-Tplain"}, dotSource(input, portal), kMilliseconds, cancel);
+    const auto plain =
+        runProgram({"dot", "-Tplain"}, dotSource(input, portal), kMilliseconds, cancel);
     return plain ? rankedFromPlain(input, std::move(portal), *plain) : nullptr;
 }
 

@@ -17,7 +17,8 @@ std::size_t at(int index) {
     return static_cast<std::size_t>(index);
 }
 
-/// A curve leaves and arrives vertically. Far sideways it bends sooner, so that it does not look like a step.
+/// A curve leaves and arrives vertically. Far sideways it bends sooner, so that it does not look
+/// like a step.
 void addCurve(QPainterPath& path, QPointF from, QPointF to) {
     if (std::abs(from.x() - to.x()) < 0.5) {
         path.lineTo(to);
@@ -137,7 +138,8 @@ void ScenePainter::paintEdgeText(const PlacedEdge& edge) {
         text = m_overlay->shapeText(edge.value);
     else if (m_overlay)
         text = m_overlay->layoutText(edge.value);
-    if (m_overlay && m_edgeText == GraphCanvas::EdgeText::Layout && m_overlay->isExplicit(edge.value))
+    if (m_overlay && m_edgeText == GraphCanvas::EdgeText::Layout &&
+        m_overlay->isExplicit(edge.value))
         colour = m_theme.text;
     if (text.isEmpty() || room < 20)
         return;
@@ -149,7 +151,8 @@ void ScenePainter::paintEdgeText(const PlacedEdge& edge) {
     m_painter.setPen(Qt::NoPen);
     m_painter.setBrush(halo);
     m_painter.drawRoundedRect(rect, 3, 3);
-    paintText(m_tinyFont, colour, rect.adjusted(2, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, text, Qt::ElideMiddle);
+    paintText(m_tinyFont, colour, rect.adjusted(2, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, text,
+              Qt::ElideMiddle);
 }
 
 /// Collectives at the end of the line that they happen at.
@@ -185,7 +188,8 @@ void ScenePainter::paintCommunication(const CommunicationMark& mark, QPointF mid
     m_painter.drawLine(QPointF(x + 4, y - 2), QPointF(x + 1.5, y - 4.5));
     m_painter.drawLine(QPointF(x - 4, y + 2), QPointF(x + 4, y + 2));
     m_painter.drawLine(QPointF(x - 4, y + 2), QPointF(x - 1.5, y + 4.5));
-    paintText(m_tinyFont, m_theme.text, pill.adjusted(18, 0, -4, 0), Qt::AlignLeft | Qt::AlignVCenter, text);
+    paintText(m_tinyFont, m_theme.text, pill.adjusted(18, 0, -4, 0),
+              Qt::AlignLeft | Qt::AlignVCenter, text);
 }
 
 /// The whole line of a portal whose end is selected.
@@ -206,7 +210,8 @@ void ScenePainter::paintPortalLines() {
         for (const int other : m_scene.edgesOfValue(edge.value)) {
             const PlacedEdge& far = m_scene.edges()[at(other)];
             const PlacedBox& end = m_scene.boxes()[at(in ? far.to : far.from)];
-            if (end.kind != (in ? BoxKind::PortalOut : BoxKind::PortalIn) || end.parent != stub.parent || ++drawn > 2000)
+            if (end.kind != (in ? BoxKind::PortalOut : BoxKind::PortalIn) ||
+                end.parent != stub.parent || ++drawn > 2000)
                 continue;
             const QPointF from = (in ? end : stub).rect.center() + QPointF(0, kStubHeight / 2);
             const QPointF to = (in ? stub : end).rect.center() - QPointF(0, kStubHeight / 2);

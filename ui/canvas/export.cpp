@@ -33,8 +33,10 @@ QPalette exportPalette(bool dark) {
 
 class GraphExport {
 public:
-    GraphExport(const PlacedScene& scene, std::shared_ptr<const Analysis> analysis, const ExportOptions& options)
-        : m_scene(scene), m_options(options), m_theme(CanvasTheme::fromPalette(exportPalette(options.dark))) {
+    GraphExport(const PlacedScene& scene, std::shared_ptr<const Analysis> analysis,
+                const ExportOptions& options)
+        : m_scene(scene), m_options(options),
+          m_theme(CanvasTheme::fromPalette(exportPalette(options.dark))) {
         m_part = options.part.isEmpty() ? scene.bounds() : options.part;
         if (m_part.isEmpty())
             m_part = QRectF(0, 0, 100, 100);
@@ -67,7 +69,8 @@ public:
         const double points = std::min(0.75, 14400 / std::max(m_part.width(), m_part.height()));
         writer.setResolution(144);
         writer.setPageMargins(QMarginsF());
-        writer.setPageSize(QPageSize(m_part.size() * points, QPageSize::Point, {}, QPageSize::ExactMatch));
+        writer.setPageSize(
+            QPageSize(m_part.size() * points, QPageSize::Point, {}, QPageSize::ExactMatch));
         QPainter painter(&writer);
         draw(painter, points * 2, true);
         painter.end();
@@ -78,7 +81,8 @@ public:
         const double width = std::ceil(m_part.width() * m_options.scale);
         const double height = std::ceil(m_part.height() * m_options.scale);
         if (width > kMaxPngSide || height > kMaxPngSide) {
-            *error = text("The picture would be %1 by %2 pixels; a PNG may have %3 a side. Choose SVG or PDF, a "
+            *error = text("The picture would be %1 by %2 pixels; a PNG may have %3 a side. Choose "
+                          "SVG or PDF, a "
                           "smaller scale or a part of the graph.")
                          .arg(width, 0, 'f', 0)
                          .arg(height, 0, 'f', 0)
@@ -88,7 +92,8 @@ public:
         QImage image(std::max(1, static_cast<int>(width)), std::max(1, static_cast<int>(height)),
                      QImage::Format_ARGB32_Premultiplied);
         if (image.isNull()) {
-            *error = text("Not enough memory for a picture of %1 by %2 pixels.").arg(width).arg(height);
+            *error =
+                text("Not enough memory for a picture of %1 by %2 pixels.").arg(width).arg(height);
             return {};
         }
         image.fill(Qt::transparent);
@@ -107,7 +112,8 @@ private:
         painter.translate(-m_part.topLeft());
         if (background)
             painter.fillRect(m_part, m_theme.background);
-        // Vector formats are looked at from near: everything in full detail, whatever the scale of the page.
+        // Vector formats are looked at from near: everything in full detail, whatever the scale of
+        // the page.
         ScenePainter scene(painter, m_scene, m_theme, std::max(scale, 1.0));
         scene.setFullDetail();
         scene.setOverlay(m_overlay.get(), m_options.edgeText, m_options.marks);
@@ -123,8 +129,8 @@ private:
 
 }  // namespace
 
-bool exportGraph(const PlacedScene& scene, std::shared_ptr<const Analysis> analysis, const QString& path,
-                 const ExportOptions& options, QString* error) {
+bool exportGraph(const PlacedScene& scene, std::shared_ptr<const Analysis> analysis,
+                 const QString& path, const ExportOptions& options, QString* error) {
     QString reason;
     if (!error)
         error = &reason;
@@ -151,7 +157,8 @@ bool exportGraph(const PlacedScene& scene, std::shared_ptr<const Analysis> analy
     return true;
 }
 
-std::shared_ptr<const PlacedScene> drawModel(std::shared_ptr<const Model> model, bool expandEverything) {
+std::shared_ptr<const PlacedScene> drawModel(std::shared_ptr<const Model> model,
+                                             bool expandEverything) {
     const FontTextMetrics metrics;
     GraphScene scene(SceneStructure::build(std::move(model), metrics));
     if (expandEverything)

@@ -6,8 +6,8 @@
 #include "ui/canvas/scene_jobs.h"
 #include "ui/canvas/scene_painter.h"
 
-#include <QPaintEvent>
 #include <QPainter>
+#include <QPaintEvent>
 #include <QVariantAnimation>
 
 namespace shardwright {
@@ -73,7 +73,8 @@ void GraphCanvas::setModel(std::shared_ptr<const Model> model) {
             },
             [this](OpenedModel opened) {
                 if (opened.scene)
-                    modelArrived(std::make_unique<GraphScene>(std::move(*opened.scene)), opened.result);
+                    modelArrived(std::make_unique<GraphScene>(std::move(*opened.scene)),
+                                 opened.result);
             });
     }
     updateBusy();
@@ -99,7 +100,9 @@ void GraphCanvas::modelArrived(std::unique_ptr<GraphScene> scene, const SceneRes
 void GraphCanvas::requestScene(Anchor anchor) {
     m_jobs->start(
         SceneJobs::Kind::Place,
-        [request = m_scene->request()](const CancelToken& cancel) { return placeScene(request, cancel); },
+        [request = m_scene->request()](const CancelToken& cancel) {
+            return placeScene(request, cancel);
+        },
         [this, anchor](const SceneResult& result) {
             if (result.scene)
                 sceneArrived(result, anchor);
@@ -134,8 +137,9 @@ void GraphCanvas::requestOverlay() {
     m_jobs->start(
         SceneJobs::Kind::Marks,
         [analysis = m_analysis, structure = m_placed->structure()](const CancelToken& cancel) {
-            return analysis->document.model == structure->model() ? Overlay::build(analysis, *structure, cancel)
-                                                                  : std::shared_ptr<const Overlay>();
+            return analysis->document.model == structure->model()
+                       ? Overlay::build(analysis, *structure, cancel)
+                       : std::shared_ptr<const Overlay>();
         },
         [this](std::shared_ptr<const Overlay> overlay) {
             if (overlay)
@@ -190,9 +194,12 @@ void GraphCanvas::setExpanded(ScopeId scope, bool expanded) {
         return;
     Anchor anchor{scope, {}, {}, false};
     if (const int box = m_placed->boxOf(scope); box >= 0) {
-        // What was under the eye stays there: the title, or the upper edge of the view where the title is above it.
-        const QPointF corner = fromScene(m_placed->boxes()[static_cast<std::size_t>(box)].rect.topLeft());
-        anchor.viewportPoint = {std::max(corner.x(), std::min(20.0, viewport()->width() * 0.1)), std::max(corner.y(), 20.0)};
+        // What was under the eye stays there: the title, or the upper edge of the view where the
+        // title is above it.
+        const QPointF corner =
+            fromScene(m_placed->boxes()[static_cast<std::size_t>(box)].rect.topLeft());
+        anchor.viewportPoint = {std::max(corner.x(), std::min(20.0, viewport()->width() * 0.1)),
+                                std::max(corner.y(), 20.0)};
         if (expanded)
             anchor.viewportPoint = corner;
     }

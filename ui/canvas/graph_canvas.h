@@ -3,7 +3,6 @@
 
 #include "ui/canvas/canvas_theme.h"
 #include "ui/canvas/graph_scene.h"
-#include "model/ids.h"
 
 #include <QAbstractScrollArea>
 #include <QList>
@@ -23,10 +22,11 @@ class Overlay;
 class SceneJobs;
 struct DrawnSelection;
 
-/// The drawing of a model's graph: scopes that open and close, nodes, tensors, and over them what an Analysis says.
-/// Opening and laying out happen in worker threads; the widget paints the latest finished drawing.
-/// Keys: arrows walk the graph, Enter opens and closes a scope, + - zoom, 0 actual size, F fit, Home the inputs,
-/// Escape clears, Backspace the selection before, Shift+Up and Shift+Down zoom.
+/// The drawing of a model's graph: scopes that open and close, nodes, tensors, and over them what
+/// an Analysis says. Opening and laying out happen in worker threads; the widget paints the latest
+/// finished drawing. Keys: arrows walk the graph, Enter opens and closes a scope, + - zoom, 0
+/// actual size, F fit, Home the inputs, Escape clears, Backspace the selection before, Shift+Up and
+/// Shift+Down zoom.
 class GraphCanvas : public QAbstractScrollArea {
     Q_OBJECT
 
@@ -35,7 +35,13 @@ public:
     enum class EdgeText { None, Name, Shape, Layout };
     Q_ENUM(EdgeText)
     /// What is drawn over the graph from the analysis.
-    enum Mark { StageMarks = 1, AxisMarks = 2, CommunicationMarks = 4, DiagnosticMarks = 8, AllMarks = 15 };
+    enum Mark {
+        StageMarks = 1,
+        AxisMarks = 2,
+        CommunicationMarks = 4,
+        DiagnosticMarks = 8,
+        AllMarks = 15
+    };
     Q_DECLARE_FLAGS(Marks, Mark)
     Q_FLAG(Marks)
 
@@ -49,7 +55,8 @@ public:
     std::shared_ptr<const Analysis> analysis() const { return m_analysis; }
     /// The drawing on screen; null until the first is finished.
     std::shared_ptr<const PlacedScene> scene() const { return m_placed; }
-    /// Open scopes and the like as they will be once pending layouts are finished; null without a model.
+    /// Open scopes and the like as they will be once pending layouts are finished; null without a
+    /// model.
     const GraphScene* graphScene() const { return m_scene.get(); }
     bool isBusy() const;
     /// Stops pending layouts; what is on screen stays.
@@ -109,10 +116,11 @@ signals:
     void scopeSelected(shardwright::ScopeId scope);
     void scopeToggled(shardwright::ScopeId scope, bool expanded);
     void nodeActivated(shardwright::NodeId node);  ///< Double click or Enter on a node.
-    void contextMenuWanted(QPoint globalPosition);  ///< After the thing under the mouse was selected.
-    void sceneReady();     ///< The first drawing of a model is on screen.
-    void sceneChanged();   ///< Another drawing is on screen (scopes opened or closed).
-    void viewChanged();    ///< Scrolled or zoomed.
+    /// After the thing under the mouse was selected.
+    void contextMenuWanted(QPoint globalPosition);
+    void sceneReady();    ///< The first drawing of a model is on screen.
+    void sceneChanged();  ///< Another drawing is on screen (scopes opened or closed).
+    void viewChanged();   ///< Scrolled or zoomed.
     void zoomChanged(double zoom);
     void busyChanged(bool busy);
 
@@ -196,7 +204,8 @@ private:
     QPointF m_origin;  ///< Scene point at the top left of the viewport.
     double m_zoom = 1.0;
     bool m_settingScrollBars = false;
-    bool m_initialView = true;  ///< Nobody has moved the view yet: it may follow the size of the window.
+    /// Nobody has moved the view yet: it may follow the size of the window.
+    bool m_initialView = true;
     bool m_busy = false;
     Drag m_drag = Drag::None;
     bool m_moved = false;  ///< Since the button was pressed.

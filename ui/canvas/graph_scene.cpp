@@ -17,7 +17,8 @@ GraphScene::GraphScene(std::shared_ptr<const SceneStructure> structure)
     openSmallScopes();
 }
 
-/// A model opens with what can be taken in at one look: small ones whole, others with the outer scopes open.
+/// A model opens with what can be taken in at one look: small ones whole, others with the outer
+/// scopes open.
 void GraphScene::openSmallScopes() {
     m_open[0] = true;
     const auto& order = m_structure->scopesInnerLast();
@@ -39,8 +40,8 @@ void GraphScene::openSmallScopes() {
 }
 
 bool GraphScene::setExpanded(ScopeId scope, bool expanded) {
-    if (!scope || scope.index() == 0 || scope.index() >= m_open.size() || m_open[scope.index()] == expanded ||
-        !m_structure->container(scope).drawn)
+    if (!scope || scope.index() == 0 || scope.index() >= m_open.size() ||
+        m_open[scope.index()] == expanded || !m_structure->container(scope).drawn)
         return false;
     m_open[scope.index()] = expanded;
     return true;

@@ -11,17 +11,19 @@
 
 namespace shardwright {
 
-/// Layouts by content: scopes of equal structure share one. Immutable; a job gives back a grown copy.
-using LayoutStore = std::unordered_multimap<std::uint64_t,
-                                            std::pair<std::shared_ptr<const LayoutInput>,
-                                                      std::shared_ptr<const RankedLayout>>>;
+/// Layouts by content: scopes of equal structure share one. Immutable; a job gives back a grown
+/// copy.
+using LayoutStore =
+    std::unordered_multimap<std::uint64_t, std::pair<std::shared_ptr<const LayoutInput>,
+                                                     std::shared_ptr<const RankedLayout>>>;
 
 /// What a placing job needs, by value: safe to hand to another thread.
 struct SceneRequest {
     std::shared_ptr<const SceneStructure> structure;
     std::vector<bool> open;  ///< By scope; the root is always open.
     std::shared_ptr<const LayoutStore> layouts;
-    std::vector<std::shared_ptr<const Arrangement>> arrangements;  ///< By scope; what is known from before.
+    std::vector<std::shared_ptr<const Arrangement>>
+        arrangements;  ///< By scope; what is known from before.
     bool useGraphviz = true;
 };
 

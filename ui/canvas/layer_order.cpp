@@ -19,7 +19,8 @@ std::size_t at(int index) {
 struct Adjacency {
     std::vector<int> start, list;
 
-    Adjacency(const RankedLayout& layout, int RankedLayout::Link::*of, int RankedLayout::Link::*other)
+    Adjacency(const RankedLayout& layout, int RankedLayout::Link::*of,
+              int RankedLayout::Link::*other)
         : start(layout.vertices.size() + 1), list(layout.links.size()) {
         for (const auto& link : layout.links)
             ++start[at(link.*of) + 1];
@@ -30,15 +31,18 @@ struct Adjacency {
             list[at(next[at(link.*of)]++)] = link.*other;
     }
     std::span<const int> of(int v) const {
-        return {list.data() + start[at(v)], static_cast<std::size_t>(start[at(v) + 1] - start[at(v)])};
+        return {list.data() + start[at(v)],
+                static_cast<std::size_t>(start[at(v) + 1] - start[at(v)])};
     }
 };
 
 class LayerOrder {
 public:
     LayerOrder(RankedLayout& layout, const CancelToken& cancel)
-        : m_layout(layout), m_cancel(cancel), m_up(layout, &RankedLayout::Link::lower, &RankedLayout::Link::upper),
-          m_down(layout, &RankedLayout::Link::upper, &RankedLayout::Link::lower), m_position(layout.vertices.size()) {}
+        : m_layout(layout), m_cancel(cancel),
+          m_up(layout, &RankedLayout::Link::lower, &RankedLayout::Link::upper),
+          m_down(layout, &RankedLayout::Link::upper, &RankedLayout::Link::lower),
+          m_position(layout.vertices.size()) {}
 
     bool run() {
         startOrder();
@@ -50,7 +54,8 @@ public:
                 return false;
             const bool downwards = sweep % 2 == 0;
             for (std::size_t i = 1; i < m_layout.layers.size(); ++i)
-                sortLayer(downwards ? i : m_layout.layers.size() - 1 - i, downwards ? m_up : m_down, sweep % 4 < 2);
+                sortLayer(downwards ? i : m_layout.layers.size() - 1 - i, downwards ? m_up : m_down,
+                          sweep % 4 < 2);
             if (m_layout.links.size() <= kSmall)
                 exchangeNeighbours();
             const std::int64_t now = crossings(m_layout);
@@ -118,7 +123,8 @@ private:
         }
         if (rightFirst)
             std::reverse(moving.begin(), moving.end());
-        std::stable_sort(moving.begin(), moving.end(), [](auto& a, auto& b) { return a.mean < b.mean; });
+        std::stable_sort(moving.begin(), moving.end(),
+                         [](auto& a, auto& b) { return a.mean < b.mean; });
         std::size_t next = 0;
         for (std::size_t i = 0; i < layer.size(); ++i) {
             if (!fixed[i])
@@ -143,7 +149,8 @@ private:
                 for (std::size_t i = 0; i + 1 < layer.size(); ++i) {
                     const int a = layer[i], b = layer[i + 1];
                     const auto before = pairCrossings(a, b, m_up) + pairCrossings(a, b, m_down);
-                    if (before == 0 || before <= pairCrossings(b, a, m_up) + pairCrossings(b, a, m_down))
+                    if (before == 0 ||
+                        before <= pairCrossings(b, a, m_up) + pairCrossings(b, a, m_down))
                         continue;
                     std::swap(layer[i], layer[i + 1]);
                     std::swap(m_position[at(a)], m_position[at(b)]);
@@ -162,7 +169,8 @@ private:
 };
 
 /// Inversions of a sequence of positions below `size`, with a Fenwick tree.
-std::int64_t inversions(const std::vector<int>& sequence, std::size_t size, std::vector<int>& tree) {
+std::int64_t inversions(const std::vector<int>& sequence, std::size_t size,
+                        std::vector<int>& tree) {
     tree.assign(size + 1, 0);
     std::int64_t count = 0;
     int inserted = 0;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Layered layout after Sugiyama, in steps that are each linear or nearly so:
-// 1. Edges that lead backwards in the order of the items, and values with many readers, become portals.
+// 1. Edges that lead backwards in the order of the items, and values with many readers, become
+// portals.
 // 2. Ranks by longest path; then boxes without (or with few) inputs move down to what reads them.
-// 3. Edges that would span too many ranks become portals, too: their bends are what makes large graphs slow.
-// 4. Portals get stubs beside their ends; the other edges get bends, one a rank and value, so that the readers of
+// 3. Edges that would span too many ranks become portals, too: their bends are what makes large
+// graphs slow.
+// 4. Portals get stubs beside their ends; the other edges get bends, one a rank and value, so that
+// the readers of
 //    one value share a trunk.
-// 5. A depth-first start order, then barycentre sweeps down and up; the order with the fewest crossings wins.
+// 5. A depth-first start order, then barycentre sweeps down and up; the order with the fewest
+// crossings wins.
 
 #include "ui/canvas/layered_layout.h"
 
@@ -62,7 +66,8 @@ std::vector<std::vector<int>> edgesBy(const LayoutInput& input, int LayoutInput:
     return lists;
 }
 
-std::vector<int> longestPathRanks(const LayoutInput& input, const std::vector<std::vector<int>>& incoming) {
+std::vector<int> longestPathRanks(const LayoutInput& input,
+                                  const std::vector<std::vector<int>>& incoming) {
     std::vector<int> ranks(input.items.size());
     for (std::size_t i = 0; i < input.items.size(); ++i) {
         for (const int e : incoming[i]) {
@@ -75,8 +80,8 @@ std::vector<int> longestPathRanks(const LayoutInput& input, const std::vector<st
 }
 
 /// Moves boxes down towards their readers where that shortens more lines than it lengthens.
-void tighten(const LayoutInput& input, const std::vector<bool>& portal, const std::vector<std::vector<int>>& outgoing,
-             std::vector<int>& ranks) {
+void tighten(const LayoutInput& input, const std::vector<bool>& portal,
+             const std::vector<std::vector<int>>& outgoing, std::vector<int>& ranks) {
     const Degrees degree = degrees(input, portal);
     for (std::size_t i = input.items.size(); i-- > 0;) {
         if (input.items[i].pin != Pin::None || (degree.in[i] != 0 && degree.out[i] <= degree.in[i]))
@@ -100,12 +105,14 @@ void addStubs(const LayoutInput& input, RankedLayout& layout) {
             continue;
         if (stubOfNet[at(edge.net)] < 0) {
             stubOfNet[at(edge.net)] = static_cast<int>(layout.vertices.size());
-            layout.vertices.push_back({RankedLayout::Kind::StubOut, layout.vertices[at(edge.from)].rank + 1, edge.net, -1});
+            layout.vertices.push_back({RankedLayout::Kind::StubOut,
+                                       layout.vertices[at(edge.from)].rank + 1, edge.net, -1});
             layout.links.push_back({edge.from, stubOfNet[at(edge.net)], edge.net, -1});
         }
         const int stub = static_cast<int>(layout.vertices.size());
-        layout.vertices.push_back(
-            {RankedLayout::Kind::StubIn, layout.vertices[at(edge.to)].rank - 1, edge.net, static_cast<int>(e)});
+        layout.vertices.push_back({RankedLayout::Kind::StubIn,
+                                   layout.vertices[at(edge.to)].rank - 1, edge.net,
+                                   static_cast<int>(e)});
         layout.links.push_back({stub, edge.to, edge.net, static_cast<int>(e)});
     }
 }
@@ -118,9 +125,12 @@ void addBends(const LayoutInput& input, RankedLayout& layout) {
         if (layout.portal[e])
             continue;
         int above = edge.from;
-        for (int rank = layout.vertices[at(edge.from)].rank + 1; rank < layout.vertices[at(edge.to)].rank; ++rank) {
-            const auto key = (static_cast<std::uint64_t>(edge.net) << 32) | static_cast<std::uint32_t>(rank);
-            const auto [entry, added] = bends.try_emplace(key, static_cast<int>(layout.vertices.size()));
+        for (int rank = layout.vertices[at(edge.from)].rank + 1;
+             rank < layout.vertices[at(edge.to)].rank; ++rank) {
+            const auto key =
+                (static_cast<std::uint64_t>(edge.net) << 32) | static_cast<std::uint32_t>(rank);
+            const auto [entry, added] =
+                bends.try_emplace(key, static_cast<int>(layout.vertices.size()));
             if (added) {
                 layout.vertices.push_back({RankedLayout::Kind::Bend, rank, edge.net, -1});
                 layout.links.push_back({above, entry->second, edge.net, -1});
@@ -132,8 +142,10 @@ void addBends(const LayoutInput& input, RankedLayout& layout) {
 }
 
 /// Ports keep the first and the last rank to themselves; ranks without anything vanish.
-void settleRanks(const LayoutInput& input, std::vector<int>& ranks, const std::vector<bool>& portal) {
-    const bool top = std::any_of(input.items.begin(), input.items.end(), [](auto& i) { return i.pin == Pin::Top; });
+void settleRanks(const LayoutInput& input, std::vector<int>& ranks,
+                 const std::vector<bool>& portal) {
+    const bool top = std::any_of(input.items.begin(), input.items.end(),
+                                 [](auto& i) { return i.pin == Pin::Top; });
     int last = 0;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
         if (input.items[i].pin != Pin::Bottom)
@@ -177,9 +189,11 @@ void settleRanks(const LayoutInput& input, std::vector<int>& ranks, const std::v
 std::uint64_t LayoutInput::hash() const {
     std::uint64_t hash = items.size();
     for (const Item& item : items)
-        hash = mix(mix(hash, bitsOf(item.width) << 32 | bitsOf(item.height)), static_cast<std::uint64_t>(item.pin));
+        hash = mix(mix(hash, bitsOf(item.width) << 32 | bitsOf(item.height)),
+                   static_cast<std::uint64_t>(item.pin));
     for (const Edge& edge : edges) {
-        hash = mix(hash, static_cast<std::uint64_t>(edge.from) << 32 | static_cast<std::uint32_t>(edge.to));
+        hash = mix(hash, static_cast<std::uint64_t>(edge.from) << 32 |
+                             static_cast<std::uint32_t>(edge.to));
         hash = mix(hash, static_cast<std::uint64_t>(edge.net));
     }
     return hash;
@@ -197,11 +211,14 @@ std::vector<bool> highFanOut(const LayoutInput& input) {
     return portal;
 }
 
-RankedLayout withStubsAndBends(const LayoutInput& input, std::vector<int> itemRanks, std::vector<bool> portal) {
+RankedLayout withStubsAndBends(const LayoutInput& input, std::vector<int> itemRanks,
+                               std::vector<bool> portal) {
     for (std::size_t e = 0; e < portal.size(); ++e) {
         const LayoutInput::Edge& edge = input.edges[e];
-        const bool pinned = input.items[at(edge.from)].pin != Pin::None || input.items[at(edge.to)].pin != Pin::None;
-        // A port is as far from a box as the frame is high; what counts is whether a line can be drawn at all.
+        const bool pinned = input.items[at(edge.from)].pin != Pin::None ||
+                            input.items[at(edge.to)].pin != Pin::None;
+        // A port is as far from a box as the frame is high; what counts is whether a line can be
+        // drawn at all.
         const int span = itemRanks[at(edge.to)] - itemRanks[at(edge.from)];
         portal[e] = portal[e] || span < 1 || (!pinned && span > kMaxSpan);
     }
@@ -243,7 +260,8 @@ std::vector<bool> weakVertices(const RankedLayout& layout) {
     return weak;
 }
 
-std::shared_ptr<const RankedLayout> rankLayered(const LayoutInput& input, const CancelToken& cancel) {
+std::shared_ptr<const RankedLayout> rankLayered(const LayoutInput& input,
+                                                const CancelToken& cancel) {
     std::vector<bool> portal = highFanOut(input);
     const auto incoming = edgesBy(input, &LayoutInput::Edge::to);
     const auto outgoing = edgesBy(input, &LayoutInput::Edge::from);
@@ -251,7 +269,8 @@ std::shared_ptr<const RankedLayout> rankLayered(const LayoutInput& input, const 
     tighten(input, portal, outgoing, ranks);
     if (cancel.cancelled())
         return nullptr;
-    auto layout = std::make_shared<RankedLayout>(withStubsAndBends(input, std::move(ranks), std::move(portal)));
+    auto layout = std::make_shared<RankedLayout>(
+        withStubsAndBends(input, std::move(ranks), std::move(portal)));
     if (!orderLayers(*layout, cancel))
         return nullptr;
     return layout;

@@ -54,21 +54,22 @@ struct RankedLayout {
     std::vector<Vertex> vertices;          ///< Items first.
     std::vector<std::vector<int>> layers;  ///< Vertices from left to right, by rank.
     std::vector<Link> links;
-    std::vector<bool> portal;              ///< By edge.
+    std::vector<bool> portal;  ///< By edge.
     bool fromDot = false;
 };
 
-/// Ranks by longest path, tightened; orders by a fixed number of barycentre sweeps. Deterministic, close to linear,
-/// no recursion. Null only when cancelled.
+/// Ranks by longest path, tightened; orders by a fixed number of barycentre sweeps. Deterministic,
+/// close to linear, no recursion. Null only when cancelled.
 std::shared_ptr<const RankedLayout> rankLayered(const LayoutInput& input, const CancelToken& = {});
 
 /// Steps of it that the Graphviz layout shares.
 std::vector<bool> highFanOut(const LayoutInput& input);
 /// Adds stubs and bends to items whose ranks are known; layers are in no particular order.
-RankedLayout withStubsAndBends(const LayoutInput& input, std::vector<int> itemRanks, std::vector<bool> portal);
+RankedLayout withStubsAndBends(const LayoutInput& input, std::vector<int> itemRanks,
+                               std::vector<bool> portal);
 std::int64_t crossings(const RankedLayout& layout);
-/// Stubs, and boxes that only one line joins to the rest, such as constants: others come first when lines are made
-/// straight.
+/// Stubs, and boxes that only one line joins to the rest, such as constants: others come first when
+/// lines are made straight.
 std::vector<bool> weakVertices(const RankedLayout& layout);
 
 }  // namespace shardwright

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Marks over boxes: what the analysis says. They use room that is there anyway, so that none of them moves a box.
+// Marks over boxes: what the analysis says. They use room that is there anyway, so that none of
+// them moves a box.
 
 #include "ui/canvas/scene_painter.h"
 
@@ -28,11 +29,13 @@ void ScenePainter::paintNodeMarks(const PlacedBox& box) {
     if (m_marks.testFlag(GraphCanvas::StageMarks))
         paintStage(marks.stage, marks.stage, box.rect.topLeft());
     if (m_marks.testFlag(GraphCanvas::DiagnosticMarks))
-        paintDiagnostics(marks.errors, marks.warnings, box.rect.topRight() + QPointF(-2, 2));
+        paintDiagnostics(marks.errors, marks.warnings, box.rect.topRight() + QPointF(3, -1));
 }
 
-/// Axis names from the right; filled where the file says so, outlined where inferred. Gives the width used.
-double ScenePainter::paintChips(const std::vector<int>& axes, bool filled, QPointF rightMiddle, double room) {
+/// Axis names from the right; filled where the file says so, outlined where inferred. Gives the
+/// width used.
+double ScenePainter::paintChips(const std::vector<int>& axes, bool filled, QPointF rightMiddle,
+                                double room) {
     const QFont font = bold(m_tinyFont);
     const QFontMetricsF metrics(font);
     double used = 0;
@@ -44,7 +47,8 @@ double ScenePainter::paintChips(const std::vector<int>& axes, bool filled, QPoin
             name = QStringLiteral("+%1").arg(axes.size() - i);
             width = metrics.horizontalAdvance(name) + 10;
         }
-        const QRectF chip(rightMiddle.x() - used - width, rightMiddle.y() - kChipHeight / 2, width, kChipHeight);
+        const QRectF chip(rightMiddle.x() - used - width, rightMiddle.y() - kChipHeight / 2, width,
+                          kChipHeight);
         const QColor colour = m_theme.axis(axes[i]);
         m_painter.setPen(QPen(filled ? colour.darker(115) : colour, filled ? 0.8 : 1.6));
         m_painter.setBrush(filled ? colour : m_theme.box);
@@ -61,7 +65,8 @@ void ScenePainter::paintStage(int first, int last, QPointF corner) {
     if (first < 0)
         return;
     const QFont font = bold(m_tinyFont);
-    const QString words = first == last ? QStringLiteral("S%1").arg(first) : QStringLiteral("S%1\u2013%2").arg(first).arg(last);
+    const QString words = first == last ? QStringLiteral("S%1").arg(first)
+                                        : QStringLiteral("S%1\u2013%2").arg(first).arg(last);
     const double width = std::max(20.0, QFontMetricsF(font).horizontalAdvance(words) + 10);
     const QRectF badge(corner.x() - 7, corner.y() - 9, width, kChipHeight);
     const QColor colour = m_theme.stage(first);
@@ -82,7 +87,8 @@ void ScenePainter::paintDiagnostics(int errors, int warnings, QPointF middle) {
     if (errors > 0) {
         m_painter.drawEllipse(middle, 8, 8);
     } else {
-        const QPointF triangle[] = {middle + QPointF(0, -9.5), middle + QPointF(10, 7.5), middle + QPointF(-10, 7.5)};
+        const QPointF triangle[] = {middle + QPointF(0, -9.5), middle + QPointF(10, 7.5),
+                                    middle + QPointF(-10, 7.5)};
         m_painter.drawPolygon(triangle, 3);
     }
     const QString words = count == 1 || count > 9 ? QStringLiteral("!") : QString::number(count);
@@ -93,8 +99,10 @@ void ScenePainter::paintDiagnostics(int errors, int warnings, QPointF middle) {
 void ScenePainter::paintChevron(QPointF middle, bool open, const QColor& colour) {
     m_painter.setPen(QPen(colour, 1.8, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
     m_painter.setBrush(Qt::NoBrush);
-    const QPointF down[] = {middle + QPointF(-4, -2), middle + QPointF(0, 2.5), middle + QPointF(4, -2)};
-    const QPointF right[] = {middle + QPointF(-2, -4), middle + QPointF(2.5, 0), middle + QPointF(-2, 4)};
+    const QPointF down[] = {middle + QPointF(-4, -2), middle + QPointF(0, 2.5),
+                            middle + QPointF(4, -2)};
+    const QPointF right[] = {middle + QPointF(-2, -4), middle + QPointF(2.5, 0),
+                             middle + QPointF(-2, 4)};
     m_painter.drawPolyline(open ? down : right, 3);
 }
 

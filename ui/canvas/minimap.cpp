@@ -35,8 +35,10 @@ double Minimap::scale() const {
     const QRectF bounds = shownBounds();
     if (bounds.isEmpty())
         return 1;
-    // A tall narrow drawing keeps a width that can be seen; then the map shows the part around the view only.
-    const double fit = std::min((width() - 2 * kMargin) / bounds.width(), (height() - 2 * kMargin) / bounds.height());
+    // A tall narrow drawing keeps a width that can be seen; then the map shows the part around the
+    // view only.
+    const double fit = std::min((width() - 2 * kMargin) / bounds.width(),
+                                (height() - 2 * kMargin) / bounds.height());
     return std::min(fit, 1.0);
 }
 
@@ -108,7 +110,8 @@ void Minimap::changeEvent(QEvent* event) {
 
 void Minimap::goTo(QPointF widgetPoint) {
     if (m_canvas && m_canvas->scene())
-        m_canvas->centreOnScenePoint(shownBounds().center() + (widgetPoint - QPointF(width(), height()) / 2) / scale());
+        m_canvas->centreOnScenePoint(shownBounds().center() +
+                                     (widgetPoint - QPointF(width(), height()) / 2) / scale());
 }
 
 void Minimap::mousePressEvent(QMouseEvent* event) {

@@ -10,26 +10,69 @@ namespace shardwright {
 namespace {
 
 constexpr std::array<std::string_view, 14> kProducts{
-    "MatMul", "Gemm", "Conv", "ConvTranspose", "Attention", "MatMulInteger", "QLinearMatMul", "QLinearConv",
-    "ConvInteger", "Einsum", "LSTM", "GRU", "RNN", "DeformConv"};
+    "MatMul",        "Gemm",          "Conv",        "ConvTranspose", "Attention",
+    "MatMulInteger", "QLinearMatMul", "QLinearConv", "ConvInteger",   "Einsum",
+    "LSTM",          "GRU",           "RNN",         "DeformConv"};
 constexpr std::array<std::string_view, 20> kActivations{
-    "Relu", "Sigmoid", "Tanh", "Gelu", "Softmax", "LogSoftmax", "Erf", "LeakyRelu", "Elu", "Selu",
-    "HardSigmoid", "HardSwish", "Mish", "PRelu", "Softplus", "Softsign", "Swish", "Celu", "ThresholdedRelu", "Hardmax"};
-constexpr std::array<std::string_view, 10> kNormalisations{
-    "LayerNormalization", "BatchNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization",
-    "LpNormalization", "LRN", "MeanVarianceNormalization", "Dropout", "SkipLayerNormalization"};
+    "Relu",      "Sigmoid",  "Tanh",  "Gelu",        "Softmax",         "LogSoftmax", "Erf",
+    "LeakyRelu", "Elu",      "Selu",  "HardSigmoid", "HardSwish",       "Mish",       "PRelu",
+    "Softplus",  "Softsign", "Swish", "Celu",        "ThresholdedRelu", "Hardmax"};
+constexpr std::array<std::string_view, 10> kNormalisations{"LayerNormalization",
+                                                           "BatchNormalization",
+                                                           "InstanceNormalization",
+                                                           "GroupNormalization",
+                                                           "RMSNormalization",
+                                                           "LpNormalization",
+                                                           "LRN",
+                                                           "MeanVarianceNormalization",
+                                                           "Dropout",
+                                                           "SkipLayerNormalization"};
 constexpr std::array<std::string_view, 15> kPoolings{
-    "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "LpPool", "GlobalLpPool", "ArgMax", "ArgMin",
-    "TopK", "CumSum", "CumProd", "NonMaxSuppression", "Unique", "NonZero", "MaxRoiPool"};
-constexpr std::array<std::string_view, 33> kMovements{
-    "Reshape", "Transpose", "Concat", "Split", "Slice", "Gather", "GatherElements", "GatherND", "Scatter",
-    "ScatterElements", "ScatterND", "Squeeze", "Unsqueeze", "Flatten", "Expand", "Tile", "Pad", "Shape", "Size",
-    "Identity", "Cast", "CastLike", "DepthToSpace", "SpaceToDepth", "Resize", "Compress", "OneHot", "ReverseSequence",
-    "Trilu", "EyeLike", "RotaryEmbedding", "Upsample", "TensorScatter"};
-constexpr std::array<std::string_view, 8> kConstants{"Constant",     "ConstantOfShape", "Range",     "RandomNormal",
-                                                     "RandomUniform", "RandomNormalLike", "Bernoulli", "RandomUniformLike"};
-constexpr std::array<std::string_view, 6> kControls{"If", "Loop", "Scan", "SequenceMap", "Optional", "OptionalGetElement"};
-constexpr std::array<std::string_view, 3> kQuantisations{"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"};
+    "MaxPool",       "AveragePool", "GlobalAveragePool",
+    "GlobalMaxPool", "LpPool",      "GlobalLpPool",
+    "ArgMax",        "ArgMin",      "TopK",
+    "CumSum",        "CumProd",     "NonMaxSuppression",
+    "Unique",        "NonZero",     "MaxRoiPool"};
+constexpr std::array<std::string_view, 33> kMovements{"Reshape",
+                                                      "Transpose",
+                                                      "Concat",
+                                                      "Split",
+                                                      "Slice",
+                                                      "Gather",
+                                                      "GatherElements",
+                                                      "GatherND",
+                                                      "Scatter",
+                                                      "ScatterElements",
+                                                      "ScatterND",
+                                                      "Squeeze",
+                                                      "Unsqueeze",
+                                                      "Flatten",
+                                                      "Expand",
+                                                      "Tile",
+                                                      "Pad",
+                                                      "Shape",
+                                                      "Size",
+                                                      "Identity",
+                                                      "Cast",
+                                                      "CastLike",
+                                                      "DepthToSpace",
+                                                      "SpaceToDepth",
+                                                      "Resize",
+                                                      "Compress",
+                                                      "OneHot",
+                                                      "ReverseSequence",
+                                                      "Trilu",
+                                                      "EyeLike",
+                                                      "RotaryEmbedding",
+                                                      "Upsample",
+                                                      "TensorScatter"};
+constexpr std::array<std::string_view, 8> kConstants{
+    "Constant",      "ConstantOfShape",  "Range",     "RandomNormal",
+    "RandomUniform", "RandomNormalLike", "Bernoulli", "RandomUniformLike"};
+constexpr std::array<std::string_view, 6> kControls{
+    "If", "Loop", "Scan", "SequenceMap", "Optional", "OptionalGetElement"};
+constexpr std::array<std::string_view, 3> kQuantisations{"QuantizeLinear", "DequantizeLinear",
+                                                         "DynamicQuantizeLinear"};
 
 bool isIn(std::span<const std::string_view> list, std::string_view op) {
     return std::find(list.begin(), list.end(), op) != list.end();

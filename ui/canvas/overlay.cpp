@@ -56,8 +56,8 @@ private:
             }
         }
         m_out->m_axes.emplace(layout.get(), std::move(axes));
-        m_out->m_texts.emplace(layout.get(),
-                               QString::fromStdString(shortText(*layout, m_analysis.configuration.mesh)));
+        m_out->m_texts.emplace(layout.get(), QString::fromStdString(shortText(
+                                                 *layout, m_analysis.configuration.mesh)));
     }
 
     void addLayouts() {
@@ -71,7 +71,8 @@ private:
                     learn(slot.layout);
                     learn(slot.arrives);
                     marks.explicitLayout |= slot.source == LayoutSource::Explicit;
-                    // A node that only makes whole tensors from split ones shows the axes that it takes away.
+                    // A node that only makes whole tensors from split ones shows the axes that it
+                    // takes away.
                     if (slot.layout && (side == &meaning.outputs || marks.axes.empty())) {
                         for (const int axis : m_out->m_axes.at(slot.layout.get()))
                             addAxis(marks.axes, axis);
@@ -120,7 +121,8 @@ private:
                 return;
             }
         }
-        m_out->m_nodes[node.index()].communication.push_back(static_cast<int>(m_out->m_communication.size()));
+        m_out->m_nodes[node.index()].communication.push_back(
+            static_cast<int>(m_out->m_communication.size()));
         m_out->m_communication.push_back(mark);
     }
 
@@ -130,7 +132,8 @@ private:
                 continue;
             NodeMarks& marks = m_out->m_nodes[diagnostic.node.index()];
             marks.errors += diagnostic.severity == Severity::Error;
-            marks.warnings += diagnostic.severity == Severity::Warning || diagnostic.severity == Severity::Unsupported;
+            marks.warnings += diagnostic.severity == Severity::Warning ||
+                              diagnostic.severity == Severity::Unsupported;
         }
     }
 
@@ -179,7 +182,8 @@ private:
     std::shared_ptr<Overlay> m_out;
 };
 
-std::shared_ptr<const Overlay> Overlay::build(std::shared_ptr<const Analysis> analysis, const SceneStructure& structure,
+std::shared_ptr<const Overlay> Overlay::build(std::shared_ptr<const Analysis> analysis,
+                                              const SceneStructure& structure,
                                               const CancelToken& cancel) {
     return OverlayBuilder(std::move(analysis), structure).run(cancel);
 }
@@ -207,13 +211,15 @@ QString Overlay::shapeText(ValueId value) const {
     QStringList sizes;
     const std::size_t rank = std::max(info.symbolic.size(), info.dims.size());
     for (std::size_t d = 0; d < rank; ++d) {
-        if (d < info.symbolic.size() && info.symbolic[d].size < 0 && !info.symbolic[d].symbol.empty())
+        if (d < info.symbolic.size() && info.symbolic[d].size < 0 &&
+            !info.symbolic[d].symbol.empty())
             sizes << cleanText(info.symbolic[d].symbol, 20);
         else if (d < info.dims.size() && info.dims[d] >= 0)
             sizes << QString::number(info.dims[d]);
         else
-            sizes << (d < info.symbolic.size() && info.symbolic[d].size >= 0 ? QString::number(info.symbolic[d].size)
-                                                                             : QStringLiteral("?"));
+            sizes << (d < info.symbolic.size() && info.symbolic[d].size >= 0
+                          ? QString::number(info.symbolic[d].size)
+                          : QStringLiteral("?"));
     }
     return rank == 0 ? QStringLiteral("scalar") : sizes.join(QChar(0x00D7));
 }
@@ -227,8 +233,9 @@ QString Overlay::layoutText(ValueId value) const {
     if (value.index() >= m_analysis->meaning.values.size())
         return {};
     const ValueMeaning& meaning = m_analysis->meaning.values[value.index()];
-    return meaning.source == LayoutSource::Unknown && m_analysis->hasConfiguration ? QStringLiteral("?")
-                                                                                   : layoutText(meaning.layout);
+    return meaning.source == LayoutSource::Unknown && m_analysis->hasConfiguration
+               ? QStringLiteral("?")
+               : layoutText(meaning.layout);
 }
 
 bool Overlay::isExplicit(ValueId value) const {

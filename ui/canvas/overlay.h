@@ -20,15 +20,15 @@ struct CommunicationMark {
     ValueId value;
     std::int64_t bytes = 0;  ///< All groups.
     int operations = 0;
-    bool shared = false;     ///< At a further reader of a reshard that is counted elsewhere.
+    bool shared = false;  ///< At a further reader of a reshard that is counted elsewhere.
 };
 
 /// What is drawn over one node.
 struct NodeMarks {
     int stage = -1;
-    bool explicitLayout = false;      ///< Some spec of this node is in the file.
-    std::vector<int> axes;            ///< Mesh axes that split what it makes, in order.
-    std::vector<int> communication;   ///< Into Overlay::communication().
+    bool explicitLayout = false;     ///< Some spec of this node is in the file.
+    std::vector<int> axes;           ///< Mesh axes that split what it makes, in order.
+    std::vector<int> communication;  ///< Into Overlay::communication().
     int errors = 0, warnings = 0;
 };
 
@@ -46,7 +46,8 @@ struct ScopeMarks {
 class Overlay {
 public:
     static std::shared_ptr<const Overlay> build(std::shared_ptr<const Analysis> analysis,
-                                                const SceneStructure& structure, const CancelToken& = {});
+                                                const SceneStructure& structure,
+                                                const CancelToken& = {});
 
     const Analysis& analysis() const { return *m_analysis; }
     const NodeMarks& node(NodeId id) const { return m_nodes[id.index()]; }

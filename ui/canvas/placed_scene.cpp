@@ -107,7 +107,8 @@ std::vector<int> PlacedScene::consumerBoxes(ValueId value) const {
     std::vector<int> boxes;
     for (const int e : edgesOfValue(value)) {
         const PlacedBox& end = m_boxes[at(m_edges[at(e)].to)];
-        if (end.kind == BoxKind::Node || end.kind == BoxKind::Output || (end.kind == BoxKind::Scope && !end.open))
+        if (end.kind == BoxKind::Node || end.kind == BoxKind::Output ||
+            (end.kind == BoxKind::Scope && !end.open))
             boxes.push_back(m_edges[at(e)].to);
     }
     std::sort(boxes.begin(), boxes.end());
@@ -127,7 +128,8 @@ std::vector<ValueId> valuesAt(const PlacedScene& scene, int box, bool in) {
     for (const int e : near) {
         const PlacedEdge& edge = scene.edges()[at(e)];
         if ((in ? edge.to : edge.from) == box)
-            found.emplace_back((in ? scene.points(edge).back() : scene.points(edge).front()).x(), edge.value);
+            found.emplace_back((in ? scene.points(edge).back() : scene.points(edge).front()).x(),
+                               edge.value);
     }
     std::sort(found.begin(), found.end());
     std::vector<ValueId> values;
@@ -152,11 +154,12 @@ int beside(const PlacedScene& scene, int box, bool left) {
     double nearest = std::numeric_limits<double>::max();
     for (const int i : found) {
         const PlacedBox& other = scene.boxes()[at(i)];
-        const bool target = other.kind == BoxKind::Node || other.kind == BoxKind::Scope || other.kind == BoxKind::Input ||
-                            other.kind == BoxKind::Output;
+        const bool target = other.kind == BoxKind::Node || other.kind == BoxKind::Scope ||
+                            other.kind == BoxKind::Input || other.kind == BoxKind::Output;
         if (!target || other.open || i == box)
             continue;
-        const double distance = left ? from.rect.left() - other.rect.right() : other.rect.left() - from.rect.right();
+        const double distance =
+            left ? from.rect.left() - other.rect.right() : other.rect.left() - from.rect.right();
         if (distance >= 0 && distance < nearest) {
             nearest = distance;
             best = i;
@@ -187,7 +190,8 @@ int PlacedScene::neighbour(int box, Walk direction) const {
                 continue;
             // The nearest by what the eye sees: the next rank before the same column.
             const QPointF to = m_boxes[at(end)].rect.center();
-            const double distance = std::abs(to.y() - m_boxes[at(box)].rect.center().y()) + std::abs(to.x() - x) * 0.5;
+            const double distance =
+                std::abs(to.y() - m_boxes[at(box)].rect.center().y()) + std::abs(to.x() - x) * 0.5;
             if (distance < nearest) {
                 nearest = distance;
                 best = end;

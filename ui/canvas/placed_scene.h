@@ -18,21 +18,22 @@ struct PlacedBox {
     QRectF rect;
     BoxKind kind = BoxKind::Node;
     OpFamily family = OpFamily::Other;
-    bool open = false;      ///< An open scope: a frame around other boxes.
+    bool open = false;  ///< An open scope: a frame around other boxes.
     int depth = 0;
-    int parent = -1;        ///< The frame around it; -1: none.
+    int parent = -1;  ///< The frame around it; -1: none.
     NodeId node;
-    ScopeId scope;          ///< Scope boxes: itself.
-    ValueId value;          ///< Inputs, outputs, ports, portals.
+    ScopeId scope;  ///< Scope boxes: itself.
+    ValueId value;  ///< Inputs, outputs, ports, portals.
 };
 
-/// One line. Between points of equal x it is straight, elsewhere a curve that starts and ends vertically.
+/// One line. Between points of equal x it is straight, elsewhere a curve that starts and ends
+/// vertically.
 struct PlacedEdge {
     ValueId value;
     int from = -1, to = -1;  ///< Boxes; from and to may be ports or portals.
     std::uint32_t firstPoint = 0;
     std::uint32_t pointCount = 0;
-    bool arrow = true;       ///< Ends at a box rather than at a port.
+    bool arrow = true;  ///< Ends at a box rather than at a port.
 };
 
 /// Directions of walking with the arrow keys.

@@ -12,8 +12,8 @@
 
 namespace shardwright {
 
-/// Work of a canvas outside of the GUI thread. A new job of a kind cancels the one before; results of cancelled jobs
-/// are dropped. Deleting it cancels everything and waits for the threads.
+/// Work of a canvas outside of the GUI thread. A new job of a kind cancels the one before; results
+/// of cancelled jobs are dropped. Deleting it cancels everything and waits for the threads.
 class SceneJobs : public QObject {
     Q_OBJECT
 
@@ -28,21 +28,22 @@ public:
     void start(Kind kind, Work work, Done done) {
         const CancelToken token = renew(kind);
         const int id = m_ids[static_cast<std::size_t>(kind)];
-        m_pool.start([this, kind, id, token, work = std::move(work), done = std::move(done)]() mutable {
-            if (token.cancelled())
-                return;
-            auto result = std::make_shared<decltype(work(token))>(work(token));
-            if (token.cancelled())
-                return;
-            // Posted to this object: gone with it.
-            QMetaObject::invokeMethod(
-                this,
-                [this, kind, id, result, done = std::move(done)]() mutable {
-                    if (finish(kind, id))
-                        done(std::move(*result));
-                },
-                Qt::QueuedConnection);
-        });
+        m_pool.start(
+            [this, kind, id, token, work = std::move(work), done = std::move(done)]() mutable {
+                if (token.cancelled())
+                    return;
+                auto result = std::make_shared<decltype(work(token))>(work(token));
+                if (token.cancelled())
+                    return;
+                // Posted to this object: gone with it.
+                QMetaObject::invokeMethod(
+                    this,
+                    [this, kind, id, result, done = std::move(done)]() mutable {
+                        if (finish(kind, id))
+                            done(std::move(*result));
+                    },
+                    Qt::QueuedConnection);
+            });
     }
     void cancel(Kind kind);
     bool running(Kind kind) const { return m_running[static_cast<std::size_t>(kind)]; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Order of painting: frames from outer to inner, lines, boxes, titles of frames (lines run under them), marks.
+// Order of painting: frames from outer to inner, lines, boxes, titles of frames (lines run under
+// them), marks.
 
 #include "ui/canvas/scene_painter.h"
 
@@ -16,13 +17,15 @@ constexpr double kFarZoom = 0.22;
 constexpr int kManyBoxes = 2500;
 }  // namespace
 
-ScenePainter::ScenePainter(QPainter& painter, const PlacedScene& scene, const CanvasTheme& theme, double zoom)
+ScenePainter::ScenePainter(QPainter& painter, const PlacedScene& scene, const CanvasTheme& theme,
+                           double zoom)
     : m_painter(painter), m_scene(scene), m_theme(theme), m_zoom(zoom), m_titleFont(titleFont()),
       m_smallFont(smallFont()), m_tinyFont(smallFont()) {
     m_tinyFont.setPixelSize(10);
 }
 
-void ScenePainter::setOverlay(const Overlay* overlay, GraphCanvas::EdgeText edgeText, GraphCanvas::Marks marks) {
+void ScenePainter::setOverlay(const Overlay* overlay, GraphCanvas::EdgeText edgeText,
+                              GraphCanvas::Marks marks) {
     m_overlay = overlay;
     m_edgeText = edgeText;
     m_marks = marks;
@@ -39,12 +42,14 @@ void ScenePainter::paint(const QRectF& part) {
     const bool far = !m_fullDetail && (m_zoom < kFarZoom || boxes.size() > kManyBoxes);
     m_painter.setRenderHint(QPainter::Antialiasing, !far);
     m_painter.setRenderHint(QPainter::TextAntialiasing);
-    // Outer frames come before inner ones in the list of boxes, but not before all boxes of other scopes.
+    // Outer frames come before inner ones in the list of boxes, but not before all boxes of other
+    // scopes.
     std::vector<int> frames;
     std::copy_if(boxes.begin(), boxes.end(), std::back_inserter(frames),
                  [&](int i) { return m_scene.boxes()[at(i)].open; });
-    std::stable_sort(frames.begin(), frames.end(),
-                     [&](int a, int b) { return m_scene.boxes()[at(a)].depth < m_scene.boxes()[at(b)].depth; });
+    std::stable_sort(frames.begin(), frames.end(), [&](int a, int b) {
+        return m_scene.boxes()[at(a)].depth < m_scene.boxes()[at(b)].depth;
+    });
     for (const int i : frames)
         paintFrame(m_scene.boxes()[at(i)]);
     if (far) {
@@ -70,6 +75,8 @@ void ScenePainter::paint(const QRectF& part) {
         paintOutline(box);
         if (!readable())
             paintFarTitle(box);
+        else if (m_overlay && !far && box.kind == BoxKind::Node)
+            paintNodeMarks(box);
     }
 }
 
@@ -77,11 +84,11 @@ bool ScenePainter::isSelected(const PlacedBox& box) const {
     if (!m_selection)
         return false;
     switch (box.kind) {
-    case BoxKind::Node: return m_selection->nodes.contains(box.node);
-    case BoxKind::Scope: return m_selection->scope == box.scope;
-    case BoxKind::InPort:
-    case BoxKind::OutPort: return false;
-    default: return m_selection->value && m_selection->value == box.value;
+        case BoxKind::Node: return m_selection->nodes.contains(box.node);
+        case BoxKind::Scope: return m_selection->scope == box.scope;
+        case BoxKind::InPort:
+        case BoxKind::OutPort: return false;
+        default: return m_selection->value && m_selection->value == box.value;
     }
 }
 
@@ -93,8 +100,9 @@ bool ScenePainter::isHighlighted(const PlacedBox& box) const {
     if (box.kind != BoxKind::Scope || box.open)
         return false;
     const SceneStructure& structure = *m_scene.structure();
-    return std::any_of(m_selection->highlighted.begin(), m_selection->highlighted.end(),
-                       [&](NodeId node) { return structure.contains(box.scope, structure.place(node).scope); });
+    return std::any_of(
+        m_selection->highlighted.begin(), m_selection->highlighted.end(),
+        [&](NodeId node) { return structure.contains(box.scope, structure.place(node).scope); });
 }
 
 namespace {
@@ -113,10 +121,12 @@ void follow(const PlacedScene& scene, int edge, bool up, std::vector<int>& out) 
         for (const int e : edges) {
             const PlacedEdge& next = scene.edges()[at(e)];
             const int near = up ? next.to : next.from;
-            const bool joined = (box.kind == BoxKind::InPort || box.kind == BoxKind::OutPort)
-                                    ? (up ? box.kind == BoxKind::InPort : box.kind == BoxKind::OutPort) && near == box.parent
-                                    : box.open && scene.boxes()[at(near)].parent == end &&
-                                          scene.boxes()[at(near)].kind == (up ? BoxKind::OutPort : BoxKind::InPort);
+            const bool joined =
+                (box.kind == BoxKind::InPort || box.kind == BoxKind::OutPort)
+                    ? (up ? box.kind == BoxKind::InPort : box.kind == BoxKind::OutPort) &&
+                          near == box.parent
+                    : box.open && scene.boxes()[at(near)].parent == end &&
+                          scene.boxes()[at(near)].kind == (up ? BoxKind::OutPort : BoxKind::InPort);
             if (joined && std::find(out.begin(), out.end(), e) == out.end()) {
                 out.push_back(e);
                 open.push_back(e);
@@ -127,7 +137,8 @@ void follow(const PlacedScene& scene, int edge, bool up, std::vector<int>& out) 
 
 }  // namespace
 
-std::vector<int> activeEdges(const PlacedScene& scene, const QSet<NodeId>& nodes, ScopeId scope, ValueId value) {
+std::vector<int> activeEdges(const PlacedScene& scene, const QSet<NodeId>& nodes, ScopeId scope,
+                             ValueId value) {
     std::vector<int> active;
     const auto ofValue = scene.edgesOfValue(value);
     active.assign(ofValue.begin(), ofValue.end());

@@ -17,19 +17,23 @@ struct DrawnSelection {
     ScopeId scope;
     ValueId value;
     QSet<NodeId> highlighted;
-    QSet<ScopeId> pending;      ///< Scopes whose inside is being laid out.
-    std::vector<int> edges;     ///< Edges that are drawn out, ascending; see activeEdges().
+    QSet<ScopeId> pending;   ///< Scopes whose inside is being laid out.
+    std::vector<int> edges;  ///< Edges that are drawn out, ascending; see activeEdges().
 };
 
-/// Edges of the selected value, and those that lead to and from selected boxes, through the ports on their way.
-std::vector<int> activeEdges(const PlacedScene& scene, const QSet<NodeId>& nodes, ScopeId scope, ValueId value);
+/// Edges of the selected value, and those that lead to and from selected boxes, through the ports
+/// on their way.
+std::vector<int> activeEdges(const PlacedScene& scene, const QSet<NodeId>& nodes, ScopeId scope,
+                             ValueId value);
 
-/// Draws what lies in a part of the scene. The painter's transformation maps the scene to the device; `zoom` says how
-/// large, and with it how much detail there is.
+/// Draws what lies in a part of the scene. The painter's transformation maps the scene to the
+/// device; `zoom` says how large, and with it how much detail there is.
 class ScenePainter {
 public:
-    ScenePainter(QPainter& painter, const PlacedScene& scene, const CanvasTheme& theme, double zoom);
-    void setOverlay(const Overlay* overlay, GraphCanvas::EdgeText edgeText, GraphCanvas::Marks marks);
+    ScenePainter(QPainter& painter, const PlacedScene& scene, const CanvasTheme& theme,
+                 double zoom);
+    void setOverlay(const Overlay* overlay, GraphCanvas::EdgeText edgeText,
+                    GraphCanvas::Marks marks);
     void setSelection(const DrawnSelection* selection) { m_selection = selection; }
     /// For pictures that are enlarged later: nothing is left out, however much there is.
     void setFullDetail() { m_fullDetail = true; }
@@ -63,8 +67,8 @@ private:
     void paintStage(int first, int last, QPointF corner);
     void paintDiagnostics(int errors, int warnings, QPointF middle);
     void paintChevron(QPointF middle, bool open, const QColor& colour);
-    void paintText(const QFont& font, const QColor& colour, const QRectF& rect, int flags, const QString& text,
-                   Qt::TextElideMode elide = Qt::ElideRight);
+    void paintText(const QFont& font, const QColor& colour, const QRectF& rect, int flags,
+                   const QString& text, Qt::TextElideMode elide = Qt::ElideRight);
     bool isSelected(const PlacedBox& box) const;
     bool isHighlighted(const PlacedBox& box) const;
     bool readable() const { return m_zoom >= 0.42; }

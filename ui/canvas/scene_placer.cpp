@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From inner scopes to outer ones, every open scope is ranked once (by content, so that equal scopes share the work)
-// and arranged with its items at their present sizes. Then everything gets its absolute place, from outer to inner.
+// From inner scopes to outer ones, every open scope is ranked once (by content, so that equal
+// scopes share the work) and arranged with its items at their present sizes. Then everything gets
+// its absolute place, from outer to inner.
 
 #include "ui/canvas/box_text.h"
 #include "ui/canvas/dot_layout.h"
 #include "ui/canvas/graph_scene.h"
+#include "ui/canvas/scope_input.h"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 #include <unordered_map>
 
 namespace shardwright {
@@ -21,78 +21,6 @@ constexpr std::size_t kGraphvizBoxes = 300;
 
 std::size_t at(int index) {
     return static_cast<std::size_t>(index);
-}
-
-/// The layout's view of a scope, and which value each net is.
-struct ScopeInput {
-    LayoutInput input;
-    std::vector<int> itemOf;      ///< Layout item -> item of the container.
-    std::vector<ValueId> values;  ///< By net.
-};
-
-/// Items so that edges lead forward. Closed scopes can read each other's results in turn; such a circle is cut where the
-/// item comes that is first in the order of the model.
-std::vector<int> forwardOrder(const SceneContainer& inside) {
-    const std::size_t count = inside.items.size();
-    std::vector<std::vector<int>> readers(count);
-    std::vector<int> waiting(count);
-    for (const SceneEdge& edge : inside.edges) {
-        readers[at(edge.from)].push_back(edge.to);
-        ++waiting[at(edge.to)];
-    }
-    std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-    for (std::size_t i = 0; i < count; ++i) {
-        if (waiting[i] == 0)
-            ready.push(static_cast<int>(i));
-    }
-    std::vector<int> order;
-    std::vector<bool> done(count);
-    for (std::size_t first = 0; order.size() < count;) {
-        while (first < count && done[first])
-            ++first;
-        const int next = ready.empty() ? static_cast<int>(first) : ready.top();
-        if (!ready.empty())
-            ready.pop();
-        if (done[at(next)])
-            continue;
-        done[at(next)] = true;
-        order.push_back(next);
-        for (const int reader : readers[at(next)]) {
-            if (--waiting[at(reader)] == 0)
-                ready.push(reader);
-        }
-    }
-    return order;
-}
-
-ScopeInput scopeInput(const SceneContainer& inside) {
-    ScopeInput result;
-    std::vector<int> position(inside.items.size());
-    const std::vector<int> order = forwardOrder(inside);
-    const auto add = [&](auto&& wanted, LayoutInput::Pin pin) {
-        for (const int i : order) {
-            const SceneItem& item = inside.items[at(i)];
-            if (!wanted(item.kind))
-                continue;
-            position[at(i)] = static_cast<int>(result.itemOf.size());
-            result.itemOf.push_back(i);
-            result.input.items.push_back({item.width, item.height, pin});
-        }
-    };
-    add([](BoxKind kind) { return kind == BoxKind::InPort; }, LayoutInput::Pin::Top);
-    add([](BoxKind kind) { return kind != BoxKind::InPort && kind != BoxKind::OutPort; }, LayoutInput::Pin::None);
-    add([](BoxKind kind) { return kind == BoxKind::OutPort; }, LayoutInput::Pin::Bottom);
-
-    std::unordered_map<std::uint64_t, int> nets;
-    for (const SceneEdge& edge : inside.edges) {
-        const auto key = static_cast<std::uint64_t>(edge.from) << 32 | static_cast<std::uint32_t>(edge.value.value);
-        const auto [entry, added] = nets.try_emplace(key, static_cast<int>(result.values.size()));
-        if (added)
-            result.values.push_back(edge.value);
-        result.input.edges.push_back({position[at(edge.from)], position[at(edge.to)], entry->second});
-    }
-    result.input.netCount = static_cast<int>(result.values.size());
-    return result;
 }
 
 }  // namespace
@@ -109,8 +37,9 @@ public:
         const auto& order = m_structure.scopesInnerLast();
         for (const ScopeId scope : order) {
             const ScopeId parent = m_structure.container(scope).parent;
-            m_visible.push_back(m_structure.container(scope).drawn &&
-                                (!parent || (m_request.open[parent.index()] && m_visible[positionOf(parent)])));
+            m_visible.push_back(
+                m_structure.container(scope).drawn &&
+                (!parent || (m_request.open[parent.index()] && m_visible[positionOf(parent)])));
             m_position[scope.value] = m_visible.size() - 1;
         }
         for (std::size_t i = order.size(); i-- > 0;) {
@@ -141,7 +70,8 @@ private:
         if (!layout)
             layout = rankLayered(input, m_cancel);
         if (layout) {
-            m_layouts->emplace(key, std::make_pair(std::make_shared<const LayoutInput>(input), layout));
+            m_layouts->emplace(key,
+                               std::make_pair(std::make_shared<const LayoutInput>(input), layout));
             ++m_result.scopesLaidOut;
         }
         return layout;
@@ -164,7 +94,9 @@ private:
         ArrangeOptions options;
         if (scope.index() != 0) {
             options.titleHeight = kFrameTitleHeight;
-            options.minimumWidth = 190;
+            // Room for the title and some marks beside it.
+            options.minimumWidth =
+                m_structure.container(inside.parent).items[at(inside.itemInParent)].width + 44;
         }
         known = arrange(layout, std::move(shapes), options);
         ++m_result.scopesArranged;
@@ -183,7 +115,8 @@ private:
     }
 
     /// Tells open scopes where the lines of each net meet them.
-    void fillNets(const ScopeInput& info, const SceneContainer& inside, std::vector<ItemShape>& shapes) {
+    void fillNets(const ScopeInput& info, const SceneContainer& inside,
+                  std::vector<ItemShape>& shapes) {
         for (const LayoutInput::Edge& edge : info.input.edges) {
             for (const bool out : {true, false}) {
                 const int end = out ? edge.from : edge.to;
@@ -196,7 +129,8 @@ private:
         }
         for (ItemShape& shape : shapes) {
             std::sort(shape.outPorts.begin(), shape.outPorts.end());
-            shape.outPorts.erase(std::unique(shape.outPorts.begin(), shape.outPorts.end()), shape.outPorts.end());
+            shape.outPorts.erase(std::unique(shape.outPorts.begin(), shape.outPorts.end()),
+                                 shape.outPorts.end());
         }
     }
 
@@ -254,7 +188,8 @@ private:
                 continue;
             const Arrangement::Spot& spot = arrangement.spots[v];
             PlacedBox box;
-            box.rect = QRectF(frame.corner.x() + spot.x, frame.corner.y() + spot.y, spot.width, spot.height);
+            box.rect = QRectF(frame.corner.x() + spot.x, frame.corner.y() + spot.y, spot.width,
+                              spot.height);
             box.parent = frame.box;
             box.depth = inside.depth;
             boxes[v] = static_cast<int>(m_scene->m_boxes.size());
@@ -290,7 +225,8 @@ private:
         }
     }
 
-    void addEdge(QPointF corner, const Arrangement::Line& line, const std::vector<int>& boxes, ValueId value) {
+    void addEdge(QPointF corner, const Arrangement::Line& line, const std::vector<int>& boxes,
+                 ValueId value) {
         PlacedEdge edge;
         edge.value = value;
         edge.from = boxes[at(line.from)];
@@ -300,8 +236,8 @@ private:
         for (const auto& [x, y] : line.points)
             m_scene->m_points.emplace_back(corner.x() + x, corner.y() + y);
         const PlacedBox& end = m_scene->m_boxes[at(edge.to)];
-        edge.arrow = end.kind != BoxKind::InPort && end.kind != BoxKind::OutPort && end.kind != BoxKind::PortalOut &&
-                     !end.open;
+        edge.arrow = end.kind != BoxKind::InPort && end.kind != BoxKind::OutPort &&
+                     end.kind != BoxKind::PortalOut && !end.open;
         m_scene->m_edges.push_back(edge);
     }
 
@@ -323,7 +259,8 @@ private:
         scene.m_edgeIndex = SpatialIndex(rects);
         indexValues();
         for (const PlacedBox& box : scene.m_boxes) {
-            if (box.kind == BoxKind::Input && (scene.m_start.isNull() || box.rect.top() < scene.m_start.top()))
+            if (box.kind == BoxKind::Input &&
+                (scene.m_start.isNull() || box.rect.top() < scene.m_start.top()))
                 scene.m_start = box.rect;
         }
         if (scene.m_start.isNull() && !scene.m_boxes.empty())

@@ -1,35 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A value leaves the scopes around its producer through ports, one a scope, and enters those around each reader
-// likewise, so that the inside of a scope does not depend on what is around it and equal scopes are equal.
+// A value leaves the scopes around its producer through ports, one a scope, and enters those around
+// each reader likewise, so that the inside of a scope does not depend on what is around it and
+// equal scopes are equal.
 
 #include "ui/canvas/scene_structure.h"
 
 #include "ui/canvas/box_text.h"
+#include "ui/canvas/scene_homes.h"
 
 #include <algorithm>
-#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 
 namespace shardwright {
 
-namespace {
-constexpr int kFar = std::numeric_limits<int>::max();
-}
-
 class StructureBuilder {
 public:
-    StructureBuilder(std::shared_ptr<const Model> model, const TextMetrics& metrics, const CancelToken& cancel)
-        : m_graph(model->graph()), m_metrics(metrics), m_cancel(cancel), m_out(std::make_shared<SceneStructure>()) {
+    StructureBuilder(std::shared_ptr<const Model> model, const TextMetrics& metrics,
+                     const CancelToken& cancel)
+        : m_graph(model->graph()), m_metrics(metrics), m_cancel(cancel),
+          m_out(std::make_shared<SceneStructure>()) {
         m_out->m_model = std::move(model);
     }
 
     std::shared_ptr<const SceneStructure> run() {
         orderScopes();
-        numberNodes();
-        findHomes();
-        numberScopes();
+        m_homes = findHomes(m_graph, m_out->m_order, m_out->m_containers);
         findGraphScopes();
         for (const ScopeId scope : m_out->m_order)
             addItems(scope);
@@ -60,106 +57,6 @@ private:
         }
     }
 
-    /// Positions in topological order; a scope counts as its first node.
-    void numberNodes() {
-        m_nodeKey.assign(m_graph.nodes.size(), kFar);
-        int next = 0;
-        for (const GraphInfo& graph : m_graph.graphs) {
-            for (const auto* list : {&graph.order, &graph.cyclic, &graph.nodes}) {
-                for (const NodeId id : *list) {
-                    if (m_nodeKey[id.index()] == kFar)
-                        m_nodeKey[id.index()] = next++;
-                }
-            }
-        }
-    }
-
-    ScopeId commonScope(ScopeId a, ScopeId b) const {
-        while (a != b) {
-            if (m_out->container(a).depth >= m_out->container(b).depth)
-                a = m_out->container(a).parent;
-            else
-                b = m_out->container(b).parent;
-        }
-        return a;
-    }
-
-    /// Nodes without any input but weights (shared or cast weights, constants) go to what reads them: at the root of
-    /// a large model there can be hundreds.
-    void findHomes() {
-        m_home.reserve(m_graph.nodes.size());
-        for (const NodeInfo& node : m_graph.nodes)
-            m_home.push_back(node.scope);
-        for (const NodeInfo& node : m_graph.nodes) {
-            const bool source = node.bodies.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
-                return !id || m_graph.value(id).kind == ValueKind::Initializer;
-            });
-            ScopeId home;
-            for (const ValueId value : node.outputs) {
-                if (!source || !value)
-                    continue;
-                if (m_graph.value(value).isGraphOutput)
-                    home = node.scope;
-                for (const ValueUse& use : m_graph.value(value).uses) {
-                    const ScopeId reader = m_graph.node(use.node).scope;
-                    home = home ? commonScope(home, reader) : reader;
-                }
-            }
-            if (home && home != node.scope && m_out->contains(node.scope, home))
-                m_home[node.id.index()] = home;
-        }
-        m_nodesOf.resize(m_graph.scopes.size());
-        for (std::size_t n = 0; n < m_home.size(); ++n) {
-            m_nodesOf[m_home[n].index()].push_back(NodeId(n));
-            ++container(m_home[n]).nodesInside;
-        }
-    }
-
-    bool isWholeGraph(const ScopeInfo& scope) const {
-        return !scope.parent || scope.bodyOf || m_functionScopes.contains(scope.id.value);
-    }
-
-    /// From inner scopes to outer ones: counts, positions, and which scopes are worth a box.
-    void numberScopes() {
-        for (const GraphInfo& graph : m_graph.graphs) {
-            if (graph.kind == GraphKind::Function) {
-                for (const NodeId node : graph.nodes)
-                    m_functionScopes.insert(outermost(m_graph.node(node).scope).value);
-            }
-        }
-        m_scopeKey.assign(m_graph.scopes.size(), kFar);
-        std::vector<std::int64_t> keySum(m_graph.scopes.size());
-        for (std::size_t i = m_out->m_order.size(); i-- > 0;) {
-            const ScopeInfo& scope = m_graph.scope(m_out->m_order[i]);
-            SceneContainer& inside = container(scope.id);
-            auto& nodes = m_nodesOf[scope.id.index()];
-            // A scope is where its nodes are in the mean; where single ones are says little.
-            std::int64_t& sum = keySum[scope.id.index()];
-            for (const NodeId id : nodes)
-                sum += m_nodeKey[id.index()];
-            m_scopeKey[scope.id.index()] = static_cast<int>(sum / std::max(inside.nodesInside, 1));
-            // A body belongs just before the node that it is a body of.
-            if (scope.bodyOf)
-                m_scopeKey[scope.id.index()] = m_nodeKey[scope.bodyOf.index()];
-            if (!inside.parent)
-                continue;
-            container(inside.parent).nodesInside += inside.nodesInside;
-            keySum[inside.parent.index()] += sum;
-            if (inside.nodesInside > 1 || isWholeGraph(scope))
-                continue;
-            inside.drawn = false;
-            auto& around = m_nodesOf[inside.parent.index()];
-            around.insert(around.end(), nodes.begin(), nodes.end());
-            nodes.clear();
-        }
-    }
-
-    ScopeId outermost(ScopeId scope) const {
-        while (m_out->container(scope).parent && m_out->container(scope).parent != ScopeId(0))
-            scope = m_out->container(scope).parent;
-        return scope;
-    }
-
     /// The scope that stands for a whole graph: the root, a body's or a function's.
     void findGraphScopes() {
         m_graphScope.resize(m_graph.graphs.size());
@@ -170,7 +67,8 @@ private:
             ScopeId scope = m_graph.node(graph.nodes.front()).scope;
             while (scope) {
                 const ScopeInfo& info = m_graph.scope(scope);
-                const bool whole = graph.kind == GraphKind::Body ? info.bodyOf == graph.owner : info.parent == ScopeId(0);
+                const bool whole = graph.kind == GraphKind::Body ? info.bodyOf == graph.owner
+                                                                 : info.parent == ScopeId(0);
                 if (whole)
                     break;
                 scope = info.parent;
@@ -236,11 +134,11 @@ private:
             auto operator<=>(const Entry&) const = default;
         };
         std::vector<Entry> entries;
-        for (const NodeId node : m_nodesOf[id.index()])
-            entries.push_back({m_nodeKey[node.index()], true, node.value});
+        for (const NodeId node : m_homes.nodesOf[id.index()])
+            entries.push_back({m_homes.nodeKey[node.index()], true, node.value});
         for (const ScopeId child : m_graph.scope(id).children) {
             if (container(child).drawn)
-                entries.push_back({m_scopeKey[child.index()], false, child.value});
+                entries.push_back({m_homes.scopeKey[child.index()], false, child.value});
         }
         std::sort(entries.begin(), entries.end());
         for (const Entry& entry : entries) {
@@ -253,7 +151,7 @@ private:
                 container(ScopeId(entry.id)).itemInParent = position;
             }
         }
-        for (const NodeId node : m_nodesOf[id.index()]) {
+        for (const NodeId node : m_homes.nodesOf[id.index()]) {
             for (const ValueId value : m_graph.node(node).outputs) {
                 if (value && m_graph.value(value).producer == node)
                     m_out->m_producers[value.index()] = m_out->m_nodes[node.index()];
@@ -278,7 +176,8 @@ private:
                 if (graph.kind == GraphKind::Body) {
                     m_readers[value.index()].push_back(m_out->place(graph.owner));
                 } else if (scope) {
-                    m_readers[value.index()].push_back({scope, static_cast<int>(container(scope).items.size())});
+                    m_readers[value.index()].push_back(
+                        {scope, static_cast<int>(container(scope).items.size())});
                     container(scope).items.push_back(valueItem(BoxKind::Output, value));
                 }
             }
@@ -287,14 +186,16 @@ private:
 
     int port(BoxKind kind, ScopeId scope, ValueId value) {
         auto& ports = kind == BoxKind::InPort ? m_inPorts : m_outPorts;
-        const auto [entry, added] = ports.try_emplace(scope.value, static_cast<int>(container(scope).items.size()));
+        const auto [entry, added] =
+            ports.try_emplace(scope.value, static_cast<int>(container(scope).items.size()));
         if (added)
             container(scope).items.push_back(valueItem(kind, value));
         return entry->second;
     }
 
     void addEdge(ScopeId scope, int from, int to, ValueId value) {
-        const auto key = std::make_pair(scope.value, (static_cast<std::uint64_t>(from) << 32) | static_cast<unsigned>(to));
+        const auto key = std::make_pair(scope.value, (static_cast<std::uint64_t>(from) << 32) |
+                                                         static_cast<unsigned>(to));
         if (from != to && m_seen.insert(key).second)
             container(scope).edges.push_back({from, to, value});
     }
@@ -325,7 +226,8 @@ private:
 
     struct KeyHash {
         std::size_t operator()(const std::pair<int, std::uint64_t>& key) const {
-            return std::hash<std::uint64_t>()(key.second * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(key.first));
+            return std::hash<std::uint64_t>()(key.second * 0x9e3779b97f4a7c15ULL +
+                                              static_cast<std::uint64_t>(key.first));
         }
     };
 
@@ -333,18 +235,16 @@ private:
     const TextMetrics& m_metrics;
     const CancelToken& m_cancel;
     std::shared_ptr<SceneStructure> m_out;
-    std::vector<int> m_nodeKey, m_scopeKey;
-    std::vector<ScopeId> m_home;                   ///< By node.
-    std::vector<std::vector<NodeId>> m_nodesOf;    ///< By scope: what is drawn directly in it.
-    std::unordered_set<int> m_functionScopes;
+    SceneHomes m_homes;
     std::vector<ScopeId> m_graphScope;
-    std::vector<std::vector<ItemPlace>> m_readers;  ///< By value.
+    std::vector<std::vector<ItemPlace>> m_readers;       ///< By value.
     std::unordered_map<int, int> m_inPorts, m_outPorts;  ///< Of the value at hand, by scope.
     std::unordered_set<std::pair<int, std::uint64_t>, KeyHash> m_seen;
 };
 
 std::shared_ptr<const SceneStructure> SceneStructure::build(std::shared_ptr<const Model> model,
-                                                            const TextMetrics& metrics, const CancelToken& cancel) {
+                                                            const TextMetrics& metrics,
+                                                            const CancelToken& cancel) {
     return StructureBuilder(std::move(model), metrics, cancel).run();
 }
 

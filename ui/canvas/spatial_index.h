@@ -7,7 +7,8 @@
 
 namespace shardwright {
 
-/// Finds the rectangles that touch another: a static tree over rectangles sorted by place, 16 to a page.
+/// Finds the rectangles that touch another: a static tree over rectangles sorted by place, 16 to a
+/// page.
 class SpatialIndex {
 public:
     SpatialIndex() = default;
@@ -19,8 +20,8 @@ private:
     struct Box {
         double left, top, right, bottom;
     };
-    std::vector<Box> m_boxes;       ///< Level by level, leaves first.
-    std::vector<int> m_ids;         ///< Of the leaves.
+    std::vector<Box> m_boxes;           ///< Level by level, leaves first.
+    std::vector<int> m_ids;             ///< Of the leaves.
     std::vector<std::size_t> m_levels;  ///< Where each level ends.
 };
 

@@ -38,13 +38,11 @@ double tableWidth(const std::array<float, 128>& table, std::string_view utf8) {
 
 bool isInvisible(const QChar c) {
     switch (c.category()) {
-    case QChar::Other_Control:
-    case QChar::Other_Format:
-    case QChar::Separator_Line:
-    case QChar::Separator_Paragraph:
-        return true;
-    default:
-        return false;
+        case QChar::Other_Control:
+        case QChar::Other_Format:
+        case QChar::Separator_Line:
+        case QChar::Separator_Paragraph: return true;
+        default: return false;
     }
 }
 
@@ -62,8 +60,10 @@ FontTextMetrics::FontTextMetrics() {
     const QFontMetricsF title(titleFont());
     const QFontMetricsF small(smallFont());
     for (int c = 32; c < 127; ++c) {
-        m_title[static_cast<std::size_t>(c)] = static_cast<float>(title.horizontalAdvance(QChar(c)));
-        m_small[static_cast<std::size_t>(c)] = static_cast<float>(small.horizontalAdvance(QChar(c)));
+        m_title[static_cast<std::size_t>(c)] =
+            static_cast<float>(title.horizontalAdvance(QChar(c)));
+        m_small[static_cast<std::size_t>(c)] =
+            static_cast<float>(small.horizontalAdvance(QChar(c)));
     }
 }
 

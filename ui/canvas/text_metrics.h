@@ -41,7 +41,8 @@ private:
 QFont titleFont();
 QFont smallFont();
 
-/// A name as the drawing shows it: control and direction characters as visible signs, cut at `limit` characters.
+/// A name as the drawing shows it: control and direction characters as visible signs, cut at
+/// `limit` characters.
 QString cleanText(std::string_view utf8, int limit = 160);
 /// For widths: every run of digits counts alike, so that repeated layers are laid out alike.
 std::string sameDigits(std::string_view text);

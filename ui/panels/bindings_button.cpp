@@ -54,6 +54,7 @@ void BindingsButton::openPopup() {
     auto* form = new QFormLayout(content);
     auto* title = new QLabel(tr("Sizes of symbolic dimensions"), content);
     title->setProperty("role", "heading");
+    title->setIndent(0);
     form->addRow(title);
     for (const auto& [symbol, size] : m_analysis->shapes->usedBindings()) {
         auto* spin = new QSpinBox(content);

@@ -128,7 +128,7 @@ void paintChips(QPainter* painter, const QRect& rect, const QList<Chip>& chips,
             painter->drawRoundedRect(box, 4, 4);
             painter->setPen(readableOn(chip.colour));
         } else {
-            painter->setPen(QPen(selected ? plainText : chip.colour, 1.2));
+            painter->setPen(QPen(chip.colour, 1.2));
             painter->setBrush(Qt::NoBrush);
             painter->drawRoundedRect(QRectF(box).adjusted(0.6, 0.6, -0.6, -0.6), 4, 4);
             painter->setPen(plainText);

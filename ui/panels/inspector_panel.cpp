@@ -27,6 +27,7 @@ namespace {
 
 constexpr int kMaxStage = 9999;
 constexpr int kMaxTableRows = 9;
+constexpr int kMinimumCharacters = 48;  // narrower, and controls would be cut
 
 QLabel* heading(const QString& text, QWidget* parent) {
     auto* label = new QLabel(text, parent);
@@ -66,6 +67,7 @@ InspectorPanel::InspectorPanel(EditorSession* session, QWidget* parent)
     m_scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     m_scroll->setFocusPolicy(Qt::NoFocus);
     m_scroll->setWidget(content);
+    setMinimumWidth(fontMetrics().averageCharWidth() * kMinimumCharacters);
     auto* outer = new QVBoxLayout(this);
     outer->setContentsMargins(0, 0, 0, 0);
     outer->addWidget(m_empty, 1);
@@ -87,7 +89,7 @@ QWidget* InspectorPanel::buildHeader() {
     m_stage->setKeyboardTracking(false);
     m_stage->setAccessibleName(tr("Pipeline stage"));
     connect(m_stage, &QSpinBox::valueChanged, this, &InspectorPanel::stageChosen);
-    m_stageDevices = new QLabel(header);
+    m_stageDevices = new ElidedLabel(header);
     m_stageDevices->setProperty("role", "muted");
     m_clear = new QPushButton(tr("Remove annotations"), header);
     m_clear->setToolTip(tr("Remove layouts and stage of the selected nodes"));

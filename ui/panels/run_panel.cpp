@@ -88,6 +88,7 @@ RunPanel::RunPanel(EditorSession* session, QWidget* parent) : QWidget(parent), m
     column->setContentsMargins(8, 6, 8, 8);
     column->setSpacing(6);
     column->addWidget(buildControls());
+    column->addWidget(m_status);
     column->addWidget(m_tabs, 1);
     setRunning(false);
     setStatus({}, false);
@@ -130,7 +131,7 @@ QWidget* RunPanel::buildControls() {
     m_progress = new QProgressBar(box);
     m_progress->setTextVisible(false);
     m_progress->setFixedSize(110, 8);
-    m_status = new QLabel(box);
+    m_status = new QLabel(this);
     m_status->setTextFormat(Qt::PlainText);
     m_status->setWordWrap(true);
     m_status->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
@@ -140,7 +141,7 @@ QWidget* RunPanel::buildControls() {
                             static_cast<QWidget*>(m_repeats), static_cast<QWidget*>(m_seed),
                             static_cast<QWidget*>(m_inputs), static_cast<QWidget*>(m_progress)})
         row->addWidget(widget);
-    row->addWidget(m_status, 1);
+    row->addStretch(1);
     return box;
 }
 
@@ -288,6 +289,7 @@ void RunPanel::setStatus(const QString& text, bool problem) {
         colours.setColor(QPalette::WindowText, severityColour(Severity::Error, palette()));
     m_status->setPalette(colours);
     m_status->setText(text.left(600));
+    m_status->setVisible(!text.isEmpty());
     m_status->setToolTip(toolTipText(text.left(4000)));
 }
 

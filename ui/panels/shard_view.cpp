@@ -165,6 +165,8 @@ QSize ShardView::cellSize() const {
     for (const Cell& cell : m_cells) {
         values = values || !cell.values.isNull();
         width = std::max(width, fontMetrics().horizontalAdvance(cell.elements) + 20);
+        for (const QString& line : cell.statistics.split(u'\n'))
+            width = std::max(width, fontMetrics().horizontalAdvance(line) + 20);
     }
     const int line = fontMetrics().height();
     return {std::min(width, 320) + (values ? kImage + 6 : 0),

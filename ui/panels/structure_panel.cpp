@@ -21,6 +21,7 @@ namespace shardwright {
 namespace {
 
 constexpr int kSearchDelayMs = 120;
+constexpr int kMinimumCharacters = 24;
 
 }  // namespace
 
@@ -69,6 +70,7 @@ StructurePanel::StructurePanel(EditorSession* session, QWidget* parent)
     column->setSpacing(6);
     column->addWidget(buildSearch());
     column->addWidget(m_stack, 1);
+    setMinimumWidth(fontMetrics().averageCharWidth() * kMinimumCharacters);
     m_delay.setSingleShot(true);
     m_delay.setInterval(kSearchDelayMs);
     connect(&m_delay, &QTimer::timeout, this, &StructurePanel::search);

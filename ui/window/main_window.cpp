@@ -134,7 +134,7 @@ void MainWindow::buildDocks() {
     resizeDocks({structure, inspector}, {250, 370}, Qt::Horizontal);
     resizeDocks({structure, overview}, {500, 170}, Qt::Vertical);
     resizeDocks({inspector, m_meshDock}, {500, 250}, Qt::Vertical);
-    resizeDocks({m_diagnosticsDock}, {210}, Qt::Vertical);
+    resizeDocks({m_diagnosticsDock}, {250}, Qt::Vertical);
 }
 
 void MainWindow::buildToolBar() {
@@ -216,7 +216,7 @@ void MainWindow::connectSession() {
             [this](const QString& path, const QString& message) {
                 m_messages->show(
                     MessageBar::Kind::Error,
-                    tr("%1 could not be opened: %2").arg(QFileInfo(path).fileName(), message));
+                    tr("%1: %2").arg(QFileInfo(path).fileName(), message));
                 if (!QFileInfo::exists(path))
                     m_recent->remove(path);
             });

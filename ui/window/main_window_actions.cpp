@@ -152,6 +152,12 @@ void MainWindow::connectViewActions() {
     connect(m_actions->edgeTexts, &QActionGroup::triggered, this, [this](QAction* action) {
         m_canvas->setEdgeText(static_cast<GraphCanvas::EdgeText>(action->data().toInt()));
     });
+    for (QAction* action : m_actions->marksMenu->actions())
+        connect(action, &QAction::toggled, this, [this, action](bool shown) {
+            auto marks = m_canvas->marks();
+            marks.setFlag(static_cast<GraphCanvas::Mark>(action->data().toInt()), shown);
+            m_canvas->setMarks(marks);
+        });
     connect(m_actions->nextEdgeText, &QAction::triggered, this,
             [this] { showEdgeText((static_cast<int>(m_canvas->edgeText()) + 1) % 4); });
     connect(m_actions->themes, &QActionGroup::triggered, this, [](QAction* action) {

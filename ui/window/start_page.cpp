@@ -72,13 +72,14 @@ void StartPage::refresh() {
         return;
     auto* heading = new QLabel(tr("Recent"), m_list);
     heading->setProperty("role", "heading");
+    heading->setIndent(0);
     m_rows->addWidget(heading);
     for (const QString& path : paths) {
         const QFileInfo info(path);
         auto* row = new QPushButton(m_list);
         row->setFlat(true);
         row->setCursor(Qt::PointingHandCursor);
-        row->setStyleSheet(QStringLiteral("QPushButton { text-align: left; padding: 5px 6px; }"));
+        row->setStyleSheet(QStringLiteral("QPushButton { text-align: left; padding: 5px 0; }"));
         const QString text = QStringLiteral("%1   —   %2").arg(info.fileName(), info.path());
         row->setText(menuText(row->fontMetrics().elidedText(text, Qt::ElideMiddle, kWidth - 40)));
         row->setToolTip(toolTipText(path));

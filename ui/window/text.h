@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "ui/canvas/byte_text.h"
 #include "sharding/diagnostic.h"
+#include "ui/canvas/byte_text.h"
 
 #include <QString>
 

@@ -84,10 +84,12 @@ QTreeView::item, QListView::item { padding: 3px 2px; }
 QHeaderView::section { background: %1; color: %7; border: none; border-bottom: 1px solid %4; padding: 4px 6px; }
 QScrollArea { border: none; background: transparent; }
 QToolButton::menu-indicator { subcontrol-origin: padding; subcontrol-position: center right; right: 4px; width: 9px; height: 9px; }
-QToolBar QToolButton[popupMode="2"] { padding-right: 18px; }
-shardwright--AxisPicker { border: 1px solid %4; border-radius: 4px; background: %6; padding: 3px 18px 3px 6px; }
-shardwright--AxisPicker:hover, shardwright--AxisPicker:focus { border-color: %5; }
-shardwright--AxisPicker:disabled { color: %7; }
+QToolButton[popupMode="2"] { border: 1px solid %4; border-radius: 4px; background: %6; padding: 3px 18px 3px 6px; }
+QToolButton[popupMode="2"]:hover, QToolButton[popupMode="2"]:focus { border-color: %5; }
+QToolButton[popupMode="2"]:disabled { color: %7; }
+QToolBar QToolButton[popupMode="2"] { border-color: transparent; background: transparent; padding: 4px 18px 4px 6px; }
+QToolBar QToolButton[popupMode="2"]:hover { background: %6; border-color: %4; }
+QToolBar QToolButton[popupMode="2"]:focus { border-color: %5; }
 QToolButton[role="filter"] { border: 1px solid %4; border-radius: 9px; padding: 2px 9px; color: %7; background: transparent; }
 QToolButton[role="filter"]:checked { background: %8; color: %3; }
 QToolButton[role="filter"]:focus { border-color: %5; }

@@ -85,6 +85,7 @@ void WindowActions::createViewActions() {
     fitSelection = add(tr("Fit &Selection"), QKeySequence(Qt::CTRL | Qt::Key_2));
     back = add(tr("&Back to the Selection Before"), QKeySequence(Qt::ALT | Qt::Key_Left),
                QStringLiteral("back"));
+    back->setShortcuts({QKeySequence(Qt::ALT | Qt::Key_Left), QKeySequence(Qt::Key_Backspace)});
     expandAll = add(tr("&Expand All Scopes"), QKeySequence(Qt::CTRL | Qt::Key_BracketRight),
                     QStringLiteral("expand"));
     collapseAll = add(tr("&Collapse All Scopes"), QKeySequence(Qt::CTRL | Qt::Key_BracketLeft),
@@ -108,6 +109,7 @@ void WindowActions::createViewActions() {
     }
     edgeMenu->addSeparator();
     edgeMenu->addAction(nextEdgeText);
+    createMarkActions();
     themes = new QActionGroup(this);
     const std::pair<QString, ThemeChoice> choices[] = {{tr("&System Theme"), ThemeChoice::System},
                                                        {tr("&Light Theme"), ThemeChoice::Light},
@@ -124,6 +126,22 @@ void WindowActions::createViewActions() {
     run = add(tr("&Run…"), QKeySequence(Qt::CTRL | Qt::Key_R), QStringLiteral("run"));
     about = add(tr("&About Shardwright"));
     m_needDocument << run;
+}
+
+void WindowActions::createMarkActions() {
+    const std::pair<QString, GraphCanvas::Mark> kinds[] = {
+        {tr("&Axes"), GraphCanvas::AxisMarks},
+        {tr("&Stages"), GraphCanvas::StageMarks},
+        {tr("&Communication"), GraphCanvas::CommunicationMarks},
+        {tr("&Diagnostics"), GraphCanvas::DiagnosticMarks}};
+    marksMenu = new QMenu(tr("&Marks"));
+    for (const auto& [text, mark] : kinds) {
+        QAction* action = add(text);
+        action->setCheckable(true);
+        action->setChecked(true);
+        action->setData(static_cast<int>(mark));
+        marksMenu->addAction(action);
+    }
 }
 
 void WindowActions::fillMenuBar(QMenuBar* bar) {
@@ -151,6 +169,7 @@ void WindowActions::fillMenuBar(QMenuBar* bar) {
     view->addActions({back, expandAll, collapseAll});
     view->addSeparator();
     view->addMenu(edgeMenu);
+    view->addMenu(marksMenu);
     view->addMenu(panelsMenu);
     view->addSeparator();
     view->addActions(themes->actions());

@@ -29,7 +29,7 @@ public:
         *nextEdgeText;
     QAction *strict, *run, *about;
     QActionGroup *edgeTexts, *themes;
-    QMenu *recentMenu, *edgeMenu, *panelsMenu;
+    QMenu *recentMenu, *edgeMenu, *marksMenu, *panelsMenu;
 
     void fillMenuBar(QMenuBar* bar);
     /// Those that need an open model.
@@ -40,6 +40,7 @@ private:
     void createFileActions();
     void createEditActions(QUndoStack* stack);
     void createViewActions();
+    void createMarkActions();
 
     QList<QAction*> m_needDocument;
 };

@@ -86,6 +86,8 @@ private slots:
     void namesTheCollective_data();
     void namesTheCollective();
     void anAllReduceOverOneAxisHasAGroupPerCoordinateOfTheOthers();
+    void aDeviceWithAnEmptyShareTakesPartInTheSum();
+    void aDeviceWithoutAnyShareDoesNot();
     void everyRandomReshardPutsTheRightElementsInTheRightPlace();
     void everyTermOfARandomReductionCountsOnce();
 };
@@ -153,6 +155,34 @@ void TstReshard::anAllReduceOverOneAxisHasAGroupPerCoordinateOfTheOthers() {
     QCOMPARE(p.axes, (std::vector<int>{1}));
     QCOMPARE(p.bytesSentMax(32), 192);
     QCOMPARE(p.bytesSentTotal(32), 4 * 192);
+}
+
+void TstReshard::aDeviceWithAnEmptyShareTakesPartInTheSum() {
+    // 5 over 4 in blocks of 2: the last device has nothing.
+    const Mesh mesh = meshOf("tp=4");
+    const Box all = Box::whole({6, 10});
+    std::vector<SourcePiece> pieces;
+    for (int device = 0; device < 4; ++device)
+        pieces.push_back({all, device, {device}, device == 3});
+    const ReshardPlan whole =
+        planReshard(pieces, ReduceKind::Sum, onMesh(mesh, {6, 10}, {{}, {}}), mesh, 32);
+    QCOMPARE(collectiveName(whole.kind), "all-reduce");
+    QCOMPARE(whole.groups.size(), 1u);
+    QCOMPARE(whole.groups[0].devices, (DeviceGroup{0, 1, 2, 3}));
+    QCOMPARE(whole.groups[0].bytes, 240);
+    QCOMPARE(whole.axes, (std::vector<int>{0}));
+    const ReshardPlan scattered =
+        planReshard(pieces, ReduceKind::Sum, onMesh(mesh, {6, 10}, {{}, {0}}), mesh, 32);
+    QCOMPARE(collectiveName(scattered.kind), "reduce-scatter");
+    QCOMPARE(scattered.groups[0].bytes, 240);
+}
+
+void TstReshard::aDeviceWithoutAnyShareDoesNot() {
+    const Box all = Box::whole({6, 10});
+    const std::vector<SourcePiece> pieces{{all, 0, {0}, false}, {all, 1, {1}, false}};
+    const ReshardPlan p = planReshard(pieces, ReduceKind::Sum, Layout::replicated({6, 10}, {0, 1, 2}),
+                                      meshOf("tp=3"), 32);
+    QCOMPARE(collectiveName(p.kind), "region");
 }
 
 void TstReshard::everyRandomReshardPutsTheRightElementsInTheRightPlace() {

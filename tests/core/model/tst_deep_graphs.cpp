@@ -36,7 +36,8 @@ std::string chain(int length) {
     ModelBuilder builder;
     builder.input("v0", {"n", 4});
     for (int i = 0; i < length; ++i)
-        builder.op("Identity", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)}, "n" + std::to_string(i));
+        builder.op("Identity", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)},
+                   "n" + std::to_string(i));
     return builder.output("v" + std::to_string(length), {"n", 4}).bytes();
 }
 
@@ -57,10 +58,12 @@ private slots:
             document.annotations = Annotations::fromModel(*document.model);
             onnx::NodeDeviceConfigurationProto annotation;
             annotation.set_configuration_id("c");
-            document.annotations.nodes[length - 1] = std::make_shared<const NodeAnnotation>(1, annotation);
+            document.annotations.nodes[length - 1] =
+                std::make_shared<const NodeAnnotation>(1, annotation);
             saved = *document.toBytes();
             sorted = document.graph().main().order.size();
-            dims = ShapeTable::build(document.model, {})->of(document.graph().main().outputs[0]).dims;
+            dims =
+                ShapeTable::build(document.model, {})->of(document.graph().main().outputs[0]).dims;
         });
         QCOMPARE(sorted, std::size_t(length));
         QCOMPARE(dims, (std::vector<std::int64_t>{8, 4}));
@@ -75,7 +78,8 @@ private slots:
         ModelBuilder builder;
         for (int i = length; i-- > 0;)
             builder.op("Identity", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)});
-        const std::string backward = ModelBuilder(builder).input("v0", {4}).output("v100000").bytes();
+        const std::string backward =
+            ModelBuilder(builder).input("v0", {4}).output("v100000").bytes();
         const std::string cycle = builder.op("Identity", {"v100000"}, {"v0"}).bytes();
         std::size_t sorted = 0;
         std::size_t cyclic = 0;
@@ -96,10 +100,19 @@ private slots:
         std::string deepest;
         // Find the deepest that still opens, so that the test follows the limit.
         for (;; ++depth) {
-            bytes = ModelBuilder{}.input("c", {}, onnx::TensorProto::BOOL).input("x", {4}).op("If", {"c"}, {"y"}, "top", {{"then_branch", body}, {"else_branch", body}}).output("y").bytes();
+            bytes =
+                ModelBuilder{}
+                    .input("c", {}, onnx::TensorProto::BOOL)
+                    .input("x", {4})
+                    .op("If", {"c"}, {"y"}, "top", {{"then_branch", body}, {"else_branch", body}})
+                    .output("y")
+                    .bytes();
             if (depth == 8)
                 break;  // Two branches each: 2^9 bodies.
-            body = ModelBuilder{}.op("If", {"c"}, {"t"}, "if", {{"then_branch", body}, {"else_branch", body}}).output("t").graph();
+            body = ModelBuilder{}
+                       .op("If", {"c"}, {"t"}, "if", {{"then_branch", body}, {"else_branch", body}})
+                       .output("t")
+                       .graph();
         }
         std::vector<std::int64_t> dims;
         onSmallStack([&] {
@@ -117,14 +130,23 @@ private slots:
         onnx::GraphProto body;
         for (int depth = 0; depth < 28; ++depth) {
             ModelBuilder builder;
-            builder.input("i", {}, onnx::TensorProto::INT64).input("c", {}, onnx::TensorProto::BOOL).inputOfUnknownShape("s");
+            builder.input("i", {}, onnx::TensorProto::INT64)
+                .input("c", {}, onnx::TensorProto::BOOL)
+                .inputOfUnknownShape("s");
             if (depth == 0)
                 builder.op("Concat", {"s", "s"}, {"s2"}, "leaf", {{"axis", 0}});
             else
-                builder.op("Loop", {"trips", "", "s"}, {"s2"}, "loop" + std::to_string(depth), {{"body", body}});
+                builder.op("Loop", {"trips", "", "s"}, {"s2"}, "loop" + std::to_string(depth),
+                           {{"body", body}});
             body = builder.op("Identity", {"c"}, {"c2"}).output("c2").output("s2").graph();
         }
-        const std::string bytes = ModelBuilder{}.scalar("trips", 2).input("x", {4, 3}).op("Loop", {"trips", "", "x"}, {"y"}, "top", {{"body", body}}).output("y").bytes();
+        const std::string bytes =
+            ModelBuilder{}
+                .scalar("trips", 2)
+                .input("x", {4, 3})
+                .op("Loop", {"trips", "", "x"}, {"y"}, "top", {{"body", body}})
+                .output("y")
+                .bytes();
         std::vector<std::int64_t> dims;
         QElapsedTimer timer;
         timer.start();
@@ -140,10 +162,14 @@ private slots:
         ModelBuilder builder;
         for (int i = 0; i < length; ++i) {
             ModelBuilder body;
-            body.opset("d", 1).input("a", {1}).op("F" + std::to_string(i + 1), {"a"}, {"b"}, "", {}, "d").output("b");
+            body.opset("d", 1)
+                .input("a", {1})
+                .op("F" + std::to_string(i + 1), {"a"}, {"b"}, "", {}, "d")
+                .output("b");
             builder.function("d", "F" + std::to_string(i), body);
         }
-        const std::string bytes = builder.input("x", {4}).op("F0", {"x"}, {"y"}, "", {}, "d").output("y").bytes();
+        const std::string bytes =
+            builder.input("x", {4}).op("F0", {"x"}, {"y"}, "", {}, "d").output("y").bytes();
         std::size_t graphs = 0;
         onSmallStack([&] {
             const auto model = *Model::fromBytes(bytes);

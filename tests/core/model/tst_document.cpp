@@ -5,8 +5,8 @@
 
 #include <QtTest>
 
-#include <google/protobuf/text_format.h>
 #include <csignal>
+#include <google/protobuf/text_format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-onnx::NodeDeviceConfigurationProto annotation(const std::string& configuration, const std::string& tensor) {
+onnx::NodeDeviceConfigurationProto annotation(const std::string& configuration,
+                                              const std::string& tensor) {
     onnx::NodeDeviceConfigurationProto proto;
     proto.set_configuration_id(configuration);
     auto* spec = proto.add_sharding_spec();
@@ -29,7 +30,8 @@ onnx::NodeDeviceConfigurationProto annotation(const std::string& configuration, 
     return proto;
 }
 
-std::shared_ptr<const NodeAnnotation> annotations(std::vector<onnx::NodeDeviceConfigurationProto> list) {
+std::shared_ptr<const NodeAnnotation>
+annotations(std::vector<onnx::NodeDeviceConfigurationProto> list) {
     return std::make_shared<const NodeAnnotation>(std::move(list));
 }
 
@@ -78,7 +80,8 @@ private slots:
         const Document document = annotated().document();
         QCOMPARE(document.annotations.configurations.size(), std::size_t(1));
         QCOMPARE(document.annotations.configurations[0].num_devices(), 2);
-        QCOMPARE(document.annotations.metadata, (std::map<std::string, std::string>{{"shardwright.mesh.tp2", "tp=2"}}));
+        QCOMPARE(document.annotations.metadata,
+                 (std::map<std::string, std::string>{{"shardwright.mesh.tp2", "tp=2"}}));
         QCOMPARE(document.annotations.nodes.size(), std::size_t(2));
         QCOMPARE(document.annotations.nodes[0]->at(0).configuration_id(), std::string("tp2"));
         QVERIFY(!document.annotations.nodes[1]);
@@ -103,7 +106,8 @@ private slots:
     }
 
     void withoutAnEditTheBytesAreTheFiles() {
-        // Not what protobuf would write: a field of a later version first, then the fields in reverse order.
+        // Not what protobuf would write: a field of a later version first, then the fields in
+        // reverse order.
         const std::string unknown = "\xba\xbb\x01\x03zzz";
         const std::string bytes = unknown + "\x3a\x05\x12\x03odd\x08\x0a";
         const Document document{*Model::fromBytes(bytes), {}};
@@ -125,7 +129,8 @@ private slots:
         Document document = annotated().document();
         document.annotations.nodes[1] = annotations({annotation("tp2", "y")});
         onnx::ModelProto expected = annotated().build();
-        *expected.mutable_graph()->mutable_node(1)->add_device_configurations() = annotation("tp2", "y");
+        *expected.mutable_graph()->mutable_node(1)->add_device_configurations() =
+            annotation("tp2", "y");
         QCOMPARE(document.toProto().SerializeAsString(), expected.SerializeAsString());
         QCOMPARE(*document.toBytes(), expected.SerializeAsString());
     }
@@ -148,7 +153,12 @@ private slots:
     void irVersionIsRaisedOnlyToEleven() {
         QFETCH(int, before);
         QFETCH(int, after);
-        Document document = ModelBuilder{}.irVersion(before).input("x", {4}).op("Relu", {"x"}, {"y"}).output("y", {4}).document();
+        Document document = ModelBuilder{}
+                                .irVersion(before)
+                                .input("x", {4})
+                                .op("Relu", {"x"}, {"y"})
+                                .output("y", {4})
+                                .document();
         QCOMPARE(document.toProto().ir_version(), before);
         document.annotations.nodes[0] = annotations({annotation("tp2", "y")});
         QCOMPARE(document.toProto().ir_version(), after);
@@ -189,7 +199,8 @@ private slots:
         onnx::ModelProto proto = annotated().build();
         proto.GetReflection()->MutableUnknownFields(&proto)->AddVarint(3000, 7);
         auto* node = proto.mutable_graph()->mutable_node(1);
-        node->GetReflection()->MutableUnknownFields(node)->AddLengthDelimited(3001)->assign("later");
+        node->GetReflection()->MutableUnknownFields(node)->AddLengthDelimited(3001)->assign(
+            "later");
         Document document{*Model::fromBytes(proto.SerializeAsString()), {}};
         document.annotations = Annotations::fromModel(*document.model);
         document.annotations.nodes[1] = annotations({annotation("tp2", "y")});
@@ -201,8 +212,8 @@ private slots:
     }
 
     void anEditKeepsTheBytesAroundIt() {
-        // As another writer might lay it out: unknown fields first, the graph before the version, lengths in more bytes
-        // than needed, node fields in reverse order.
+        // As another writer might lay it out: unknown fields first, the graph before the version,
+        // lengths in more bytes than needed, node fields in reverse order.
         const std::string before = "\xba\xbb\x01\x03zzz";
         const std::string node = "\x22\x04Relu\x12\x01y\x0a\x01x";
         const std::string behind = std::string("\x08\x8b\x00", 3) + before;
@@ -213,14 +224,19 @@ private slots:
         document.annotations = Annotations::fromModel(*document.model);
         QCOMPARE(document.graph().nodes.size(), std::size_t(1));
         document.annotations.nodes[0] = annotations({annotation("c", "y")});
-        const std::string added = "\x52" + std::string(1, static_cast<char>(annotation("c", "y").ByteSizeLong())) + annotation("c", "y").SerializeAsString();
-        const std::string newBody = padded + "\x0a" + static_cast<char>(node.size() + added.size()) + node + added;
-        QCOMPARE(*document.toBytes(), before + "\x3a" + static_cast<char>(newBody.size()) + newBody + behind);
+        const std::string added =
+            "\x52" + std::string(1, static_cast<char>(annotation("c", "y").ByteSizeLong())) +
+            annotation("c", "y").SerializeAsString();
+        const std::string newBody =
+            padded + "\x0a" + static_cast<char>(node.size() + added.size()) + node + added;
+        QCOMPARE(*document.toBytes(),
+                 before + "\x3a" + static_cast<char>(newBody.size()) + newBody + behind);
     }
 
     void oddLayoutsAreSerialisedAgain() {
         // Two parts of the graph, which protobuf merges.
-        const std::string part = ModelBuilder{}.op("Relu", {"x"}, {"y"}).build().graph().SerializeAsString();
+        const std::string part =
+            ModelBuilder{}.op("Relu", {"x"}, {"y"}).build().graph().SerializeAsString();
         const std::string field = "\x3a" + std::string(1, static_cast<char>(part.size())) + part;
         Document document{*Model::fromBytes(field + field), {}};
         document.annotations = Annotations::fromModel(*document.model);
@@ -234,16 +250,26 @@ private slots:
 
     void nodesOfBodiesAndFunctionsAreAnnotated() {
         const auto inner = ModelBuilder{}.op("Relu", {"x"}, {"t"}, "deep").output("t").graph();
-        const auto branch = ModelBuilder{}.op("If", {"c"}, {"u"}, "inner", {{"then_branch", inner}, {"else_branch", inner}}).output("u").graph();
-        Document document = ModelBuilder{}
-                                .function("d", "F", ModelBuilder{}.input("a", {1}).op("Relu", {"a"}, {"b"}, "in_function").output("b"))
-                                .input("c", {}, onnx::TensorProto::BOOL)
-                                .input("x", {4})
-                                .op("If", {"c"}, {"y"}, "outer", {{"then_branch", branch}, {"else_branch", inner}})
-                                .output("y", {4})
-                                .document();
+        const auto branch =
+            ModelBuilder{}
+                .op("If", {"c"}, {"u"}, "inner", {{"then_branch", inner}, {"else_branch", inner}})
+                .output("u")
+                .graph();
+        Document document =
+            ModelBuilder{}
+                .function("d", "F",
+                          ModelBuilder{}
+                              .input("a", {1})
+                              .op("Relu", {"a"}, {"b"}, "in_function")
+                              .output("b"))
+                .input("c", {}, onnx::TensorProto::BOOL)
+                .input("x", {4})
+                .op("If", {"c"}, {"y"}, "outer", {{"then_branch", branch}, {"else_branch", inner}})
+                .output("y", {4})
+                .document();
         for (const NodeInfo& node : document.graph().nodes)
-            document.annotations.nodes[node.id.index()] = annotations({annotation("c" + std::to_string(node.id.value), "t")});
+            document.annotations.nodes[node.id.index()] =
+                annotations({annotation("c" + std::to_string(node.id.value), "t")});
         const auto saved = *Model::fromBytes(*document.toBytes());
         const Annotations again = Annotations::fromModel(*saved);
         QVERIFY(again.sameAs(document.annotations));
@@ -253,7 +279,12 @@ private slots:
     }
 
     void nodesWithOneNameAreSavedSeparately() {
-        Document document = ModelBuilder{}.input("x", {4}).op("Relu", {"x"}, {"a"}, "same").op("Relu", {"a"}, {"b"}, "same").output("b", {4}).document();
+        Document document = ModelBuilder{}
+                                .input("x", {4})
+                                .op("Relu", {"x"}, {"a"}, "same")
+                                .op("Relu", {"a"}, {"b"}, "same")
+                                .output("b", {4})
+                                .document();
         document.annotations.nodes[1] = annotations({annotation("only_second", "b")});
         const auto proto = document.toProto();
         QCOMPARE(proto.graph().node(0).device_configurations_size(), 0);
@@ -315,32 +346,43 @@ private slots:
         QCOMPARE(errorOf(document.save(at(folder, "dangling.onnx"))), QString());
         QVERIFY(fs::is_symlink(at(folder, "dangling.onnx")));
         QCOMPARE(contents(at(folder, "real/later.onnx")), document.model->bytes());
-        QVERIFY(errorOf(document.save(at(folder, "loop.onnx"))).contains("too many symbolic links"));
+        QVERIFY(
+            errorOf(document.save(at(folder, "loop.onnx"))).contains("too many symbolic links"));
     }
 
     void failuresNamePathAndReasonAndLoseNothing() {
         QTemporaryDir folder;
         const Document document = annotated().document();
         QVERIFY(errorOf(document.save(folder.path().toStdString())).contains("is a folder"));
-        QVERIFY(errorOf(document.save(at(folder, "none/m.onnx"))).contains("there is no such file or folder"));
+        QVERIFY(errorOf(document.save(at(folder, "none/m.onnx")))
+                    .contains("there is no such file or folder"));
         QVERIFY(errorOf(document.save("/dev/null")).contains("not a regular file"));
-        QVERIFY(errorOf(document.save(at(folder, "x") / std::string(300, 'n'))).contains("cannot be saved"));
+        QVERIFY(errorOf(document.save(at(folder, "x") / std::string(300, 'n')))
+                    .contains("cannot be saved"));
         const QString proc = errorOf(document.save("/proc/m.onnx"));
-        QVERIFY2(proc.contains("/proc/m.onnx: cannot be saved: no file can be made in the folder /proc"), qPrintable(proc));
+        QVERIFY2(
+            proc.contains("/proc/m.onnx: cannot be saved: no file can be made in the folder /proc"),
+            qPrintable(proc));
         if (::geteuid() == 0)
             QSKIP("root may write everywhere");
         write(at(folder, "m.onnx"), "old");
         ::chmod(folder.path().toStdString().c_str(), 0500);
         const QString error = errorOf(document.save(at(folder, "m.onnx")));
         ::chmod(folder.path().toStdString().c_str(), 0700);
-        QVERIFY2(error.contains("m.onnx") && error.contains("permission denied"), qPrintable(error));
+        QVERIFY2(error.contains("m.onnx") && error.contains("permission denied"),
+                 qPrintable(error));
         QCOMPARE(contents(at(folder, "m.onnx")), std::string("old"));
     }
 
     void aFullDiskLeavesTheOldFile() {
         QTemporaryDir folder;
         write(at(folder, "m.onnx"), "old");
-        Document document = ModelBuilder{}.input("x", {4, 8}).weight("w", {500, 500}).op("MatMul", {"x", "w"}, {"y"}).output("y").document();
+        Document document = ModelBuilder{}
+                                .input("x", {4, 8})
+                                .weight("w", {500, 500})
+                                .op("MatMul", {"x", "w"}, {"y"})
+                                .output("y")
+                                .document();
         // A limit on the size of files fails in the middle of writing, as a full disk does.
         std::signal(SIGXFSZ, SIG_IGN);
         rlimit old{};
@@ -369,7 +411,12 @@ private slots:
     void externalDataIsLeftAlone() {
         QTemporaryDir folder;
         write(at(folder, "w.bin"), std::string(128, 'w'));
-        write(at(folder, "m.onnx"), ModelBuilder{}.input("x", {4, 8}).externalWeight("w", {8, 4}, "w.bin", 0, 128).op("MatMul", {"x", "w"}, {"y"}).output("y").bytes());
+        write(at(folder, "m.onnx"), ModelBuilder{}
+                                        .input("x", {4, 8})
+                                        .externalWeight("w", {8, 4}, "w.bin", 0, 128)
+                                        .op("MatMul", {"x", "w"}, {"y"})
+                                        .output("y")
+                                        .bytes());
         const auto time = fs::last_write_time(at(folder, "w.bin"));
         auto document = Document::open(at(folder, "m.onnx"));
         QVERIFY(document);
@@ -379,21 +426,28 @@ private slots:
         QCOMPARE(fs::last_write_time(at(folder, "w.bin")), time);
         const auto saved = *Model::load(at(folder, "m.onnx"));
         QCOMPARE(saved->proto().graph().initializer(0).external_data_size(), 3);
-        QCOMPARE(saved->proto().graph().initializer(0).external_data(0).value(), std::string("w.bin"));
+        QCOMPARE(saved->proto().graph().initializer(0).external_data(0).value(),
+                 std::string("w.bin"));
     }
 
     void savingAwayFromExternalDataIsRefused() {
         QTemporaryDir folder;
         QTemporaryDir other;
         write(at(folder, "w.bin"), std::string(128, 'w'));
-        write(at(folder, "m.onnx"), ModelBuilder{}.input("x", {4, 8}).externalWeight("w", {8, 4}, "w.bin").op("MatMul", {"x", "w"}, {"y"}).output("y").bytes());
+        write(at(folder, "m.onnx"), ModelBuilder{}
+                                        .input("x", {4, 8})
+                                        .externalWeight("w", {8, 4}, "w.bin")
+                                        .op("MatMul", {"x", "w"}, {"y"})
+                                        .output("y")
+                                        .bytes());
         const auto document = Document::open(at(folder, "m.onnx"));
         const QString error = errorOf(document->save(at(other, "m.onnx")));
         QVERIFY2(error.contains("w.bin"), qPrintable(error));
         QVERIFY(filesIn(other).isEmpty());
         write(at(other, "w.bin"), "another file");
         QVERIFY(!document->save(at(other, "m.onnx")));
-        fs::copy_file(at(folder, "w.bin"), at(other, "w.bin"), fs::copy_options::overwrite_existing);
+        fs::copy_file(at(folder, "w.bin"), at(other, "w.bin"),
+                      fs::copy_options::overwrite_existing);
         QCOMPARE(errorOf(document->save(at(other, "m.onnx"))), QString());
         // The same folder by another name.
         fs::create_directory_symlink(folder.path().toStdString(), at(other, "alias"));

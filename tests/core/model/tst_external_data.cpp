@@ -20,14 +20,17 @@ void write(const fs::path& path, const std::string& bytes) {
     std::ofstream(path, std::ios::binary) << bytes;
 }
 
-onnx::TensorProto external(const std::string& location, const std::string& offset = {}, const std::string& length = {}) {
+onnx::TensorProto external(const std::string& location, const std::string& offset = {},
+                           const std::string& length = {}) {
     onnx::TensorProto tensor;
     tensor.set_name("w");
     tensor.set_data_type(T::FLOAT);
     tensor.add_dims(2);
     tensor.add_dims(2);
     tensor.set_data_location(T::EXTERNAL);
-    for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", location}, {"offset", offset}, {"length", length}}) {
+    for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", location},
+                                     {"offset", offset},
+                                     {"length", length}}) {
         if (value.empty())
             continue;
         auto* entry = tensor.add_external_data();
@@ -46,7 +49,8 @@ onnx::TensorProto tensor(int type, std::vector<std::int64_t> dims) {
 }
 
 QByteArray hex(const Result<std::string>& result) {
-    return result ? QByteArray::fromStdString(*result).toHex() : QByteArray::fromStdString("error: " + result.error().text());
+    return result ? QByteArray::fromStdString(*result).toHex()
+                  : QByteArray::fromStdString("error: " + result.error().text());
 }
 
 }  // namespace
@@ -66,7 +70,8 @@ private slots:
     void readsARangeOfAFile() {
         QCOMPARE(*tensorBytes(external("w.bin"), m_root), std::string("0123456789abcdef"));
         QCOMPARE(*tensorBytes(external("w.bin", "4"), m_root), std::string("456789abcdef...."));
-        QCOMPARE(*tensorBytes(external("w.bin", "4", "16"), m_root), std::string("456789abcdef...."));
+        QCOMPARE(*tensorBytes(external("w.bin", "4", "16"), m_root),
+                 std::string("456789abcdef...."));
         const auto mapped = mapExternal(external("w.bin", "3"), m_root);
         QVERIFY(mapped);
         QCOMPARE(mapped->bytes(), std::string_view("3456789abcdef..."));
@@ -77,7 +82,8 @@ private slots:
         QTest::addColumn<QString>("offset");
         QTest::addColumn<QString>("length");
         QTest::addColumn<int>("verdict");
-        const auto row = [](const char* name, const QString& location, const char* offset, const char* length, Verdict verdict) {
+        const auto row = [](const char* name, const QString& location, const char* offset,
+                            const char* length, Verdict verdict) {
             QTest::newRow(name) << location << offset << length << int(verdict);
         };
         row("ok", "w.bin", "", "", Verdict::Ok);
@@ -95,7 +101,8 @@ private slots:
         row("offset behind the end", "w.bin", "100", "", Verdict::OutOfRange);
         row("range over the end", "w.bin", "5", "", Verdict::OutOfRange);
         row("huge offset", "w.bin", "9223372036854775807", "", Verdict::OutOfRange);
-        row("offset too large for a number", "w.bin", "99999999999999999999", "", Verdict::OutOfRange);
+        row("offset too large for a number", "w.bin", "99999999999999999999", "",
+            Verdict::OutOfRange);
         row("negative offset", "w.bin", "-1", "", Verdict::OutOfRange);
         row("offset with a unit", "w.bin", "4k", "", Verdict::OutOfRange);
         row("length of another size", "w.bin", "0", "12", Verdict::OutOfRange);
@@ -111,7 +118,8 @@ private slots:
         fs::create_symlink("..", m_root / "up");
         fs::create_hard_link(m_root.parent_path() / "secret.bin", m_root / "hard.bin");
         fs::create_directory(m_root / "sub");
-        const auto proto = external(location.toStdString(), offset.toStdString(), length.toStdString());
+        const auto proto =
+            external(location.toStdString(), offset.toStdString(), length.toStdString());
         const ExternalEntry entry = checkExternalData(proto, m_root);
         QCOMPARE(int(entry.verdict), verdict);
         QCOMPARE(entry.reason.empty(), verdict == int(Verdict::Ok));
@@ -150,12 +158,13 @@ private slots:
                               .op("Add", {"inner", "c"}, {"t"})
                               .output("t")
                               .graph();
-        const auto model = ModelBuilder{}
-                               .input("b", {}, T::BOOL)
-                               .externalWeight("outer", {2, 2}, "w.bin", 4, 16)
-                               .op("If", {"b"}, {"y"}, "if", {{"then_branch", body}, {"else_branch", body}})
-                               .output("y")
-                               .build();
+        const auto model =
+            ModelBuilder{}
+                .input("b", {}, T::BOOL)
+                .externalWeight("outer", {2, 2}, "w.bin", 4, 16)
+                .op("If", {"b"}, {"y"}, "if", {{"then_branch", body}, {"else_branch", body}})
+                .output("y")
+                .build();
         const auto listed = listExternalData(model);
         QCOMPARE(listed.size(), std::size_t(5));
         QCOMPARE(listed[0].offset, 4);
@@ -173,7 +182,8 @@ private slots:
         ModelBuilder builder;
         builder.input("x", {4});
         for (int i = 0; i < 600; ++i)
-            builder.externalWeight("w" + std::to_string(i), {1 << 20, 1 << 20}, "none" + std::to_string(i), 0, std::int64_t(4) << 40);
+            builder.externalWeight("w" + std::to_string(i), {1 << 20, 1 << 20},
+                                   "none" + std::to_string(i), 0, std::int64_t(4) << 40);
         const auto model = builder.op("Relu", {"x"}, {"y"}).output("y").model();
         QCOMPARE(listExternalData(model->proto()).size(), std::size_t(600));
         QVERIFY(ShapeTable::build(model, {})->of(valueNamed(model->graph(), "w599")).concrete());
@@ -216,16 +226,24 @@ private slots:
         QTest::newRow("BOOL") << int(T::BOOL) << QList<int>{1, 0} << 2 << QByteArray("0100");
         QTest::newRow("INT16") << int(T::INT16) << QList<int>{-2} << 1 << QByteArray("feff");
         QTest::newRow("UINT16") << int(T::UINT16) << QList<int>{513} << 1 << QByteArray("0102");
-        QTest::newRow("FLOAT16") << int(T::FLOAT16) << QList<int>{0x3c00} << 1 << QByteArray("003c");
-        QTest::newRow("BFLOAT16") << int(T::BFLOAT16) << QList<int>{0x3f80} << 1 << QByteArray("803f");
-        QTest::newRow("FLOAT8E4M3FN") << int(T::FLOAT8E4M3FN) << QList<int>{0x38} << 1 << QByteArray("38");
-        QTest::newRow("FLOAT8E8M0") << int(T::FLOAT8E8M0) << QList<int>{0x7f} << 1 << QByteArray("7f");
-        QTest::newRow("INT4, odd count") << int(T::INT4) << QList<int>{0x21, 0x03} << 3 << QByteArray("2103");
+        QTest::newRow("FLOAT16") << int(T::FLOAT16) << QList<int>{0x3c00} << 1
+                                 << QByteArray("003c");
+        QTest::newRow("BFLOAT16") << int(T::BFLOAT16) << QList<int>{0x3f80} << 1
+                                  << QByteArray("803f");
+        QTest::newRow("FLOAT8E4M3FN")
+            << int(T::FLOAT8E4M3FN) << QList<int>{0x38} << 1 << QByteArray("38");
+        QTest::newRow("FLOAT8E8M0")
+            << int(T::FLOAT8E8M0) << QList<int>{0x7f} << 1 << QByteArray("7f");
+        QTest::newRow("INT4, odd count")
+            << int(T::INT4) << QList<int>{0x21, 0x03} << 3 << QByteArray("2103");
         QTest::newRow("UINT4") << int(T::UINT4) << QList<int>{0xfe} << 2 << QByteArray("fe");
-        QTest::newRow("FLOAT4E2M1") << int(T::FLOAT4E2M1) << QList<int>{0x71} << 2 << QByteArray("71");
-        QTest::newRow("INT2, five") << int(T::INT2) << QList<int>{0xe4, 0x01} << 5 << QByteArray("e401");
+        QTest::newRow("FLOAT4E2M1")
+            << int(T::FLOAT4E2M1) << QList<int>{0x71} << 2 << QByteArray("71");
+        QTest::newRow("INT2, five")
+            << int(T::INT2) << QList<int>{0xe4, 0x01} << 5 << QByteArray("e401");
         QTest::newRow("UINT2") << int(T::UINT2) << QList<int>{0xe4} << 4 << QByteArray("e4");
-        QTest::newRow("FLOAT6E2M3") << int(T::FLOAT6E2M3) << QList<int>{1, 2, 3, 4, 5} << 5 << QByteArray("81301005");
+        QTest::newRow("FLOAT6E2M3")
+            << int(T::FLOAT6E2M3) << QList<int>{1, 2, 3, 4, 5} << 5 << QByteArray("81301005");
     }
 
     void smallTypesAreInInt32Data() {
@@ -248,12 +266,19 @@ private slots:
     void sizesThatDoNotFitAreErrors() {
         auto raw = tensor(T::FLOAT, {2, 2});
         raw.set_raw_data("too short");
-        QVERIFY(hex(tensorBytes(raw, {})).contains("its raw_data has 9 bytes; its dims and type need 16"));
-        QVERIFY(hex(tensorBytes(tensor(T::FLOAT, {3}), {})).contains("its float_data has 0 entries; its dims need 3"));
+        QVERIFY(hex(tensorBytes(raw, {}))
+                    .contains("its raw_data has 9 bytes; its dims and type need 16"));
+        QVERIFY(hex(tensorBytes(tensor(T::FLOAT, {3}), {}))
+                    .contains("its float_data has 0 entries; its dims need 3"));
         QVERIFY(hex(tensorBytes(tensor(T::FLOAT, {-1}), {})).contains("negative dimension"));
-        QVERIFY(hex(tensorBytes(tensor(T::FLOAT, {std::int64_t(1) << 40, std::int64_t(1) << 40}), {})).contains("more elements than fit"));
-        QVERIFY(hex(tensorBytes(tensor(T::INT8, {std::int64_t(1) << 58}), {})).contains("has 0 entries"));
-        QCOMPARE(hex(tensorBytes(tensor(T::FLOAT, {0, std::int64_t(1) << 62, std::int64_t(1) << 62}), {})), QByteArray());
+        QVERIFY(
+            hex(tensorBytes(tensor(T::FLOAT, {std::int64_t(1) << 40, std::int64_t(1) << 40}), {}))
+                .contains("more elements than fit"));
+        QVERIFY(hex(tensorBytes(tensor(T::INT8, {std::int64_t(1) << 58}), {}))
+                    .contains("has 0 entries"));
+        QCOMPARE(hex(tensorBytes(
+                     tensor(T::FLOAT, {0, std::int64_t(1) << 62, std::int64_t(1) << 62}), {})),
+                 QByteArray());
     }
 
     void typesWithoutBytesAreErrors() {

@@ -137,20 +137,30 @@ private slots:
     }
 
     void inputsThatNobodyProducesAreMissing() {
-        const auto model = ModelBuilder{}.op("Relu", {"ghost"}, {"y"}).op("Neg", {"ghost"}, {"z"}).output("nowhere").model();
+        const auto model = ModelBuilder{}
+                               .op("Relu", {"ghost"}, {"y"})
+                               .op("Neg", {"ghost"}, {"z"})
+                               .output("nowhere")
+                               .model();
         const GraphIndex& graph = model->graph();
         const ValueId ghost = graph.findValue(GraphId(0), "ghost");
         QCOMPARE(graph.value(ghost).kind, ValueKind::Missing);
         QCOMPARE(graph.value(ghost).uses.size(), std::size_t(2));
         QCOMPARE(graph.node(NodeId(1)).inputs[0], ghost);
-        QCOMPARE(std::count_if(graph.problems.begin(), graph.problems.end(),
-                               [](const auto& problem) { return problem.kind == Kind::MissingInput; }),
-                 2);
+        QCOMPARE(
+            std::count_if(graph.problems.begin(), graph.problems.end(),
+                          [](const auto& problem) { return problem.kind == Kind::MissingInput; }),
+            2);
         QVERIFY(graph.value(graph.main().outputs[0]).isGraphOutput);
     }
 
     void unnamedGraphOutputsAreReported() {
-        const auto model = ModelBuilder{}.input("x", {1}).op("Relu", {"x"}, {"y"}).output("", {1}).op("Relu", {"x"}, {}).model();
+        const auto model = ModelBuilder{}
+                               .input("x", {1})
+                               .op("Relu", {"x"}, {"y"})
+                               .output("", {1})
+                               .op("Relu", {"x"}, {})
+                               .model();
         QVERIFY(findProblem(model->graph(), Kind::UnnamedOutput) != nullptr);
         QCOMPARE(model->graph().main().outputs.size(), std::size_t(1));
     }
@@ -186,7 +196,8 @@ private slots:
     }
 
     void sparseInitializersAreInitializers() {
-        onnx::ModelProto proto = ModelBuilder{}.input("x", {4}).op("Add", {"x", "s"}, {"y"}).output("y", {4}).build();
+        onnx::ModelProto proto =
+            ModelBuilder{}.input("x", {4}).op("Add", {"x", "s"}, {"y"}).output("y", {4}).build();
         proto.mutable_graph()->add_sparse_initializer()->mutable_values()->set_name("s");
         const auto model = Model::fromBytes(proto.SerializeAsString());
         const GraphIndex& graph = (*model)->graph();
@@ -204,8 +215,10 @@ private slots:
                                .output("c", {4})
                                .model();
         const GraphIndex& graph = model->graph();
-        QCOMPARE(labels(graph, graph.main().nodes), (QStringList{"third", "second", "first", "free"}));
-        QCOMPARE(labels(graph, graph.main().order), (QStringList{"first", "second", "third", "free"}));
+        QCOMPARE(labels(graph, graph.main().nodes),
+                 (QStringList{"third", "second", "first", "free"}));
+        QCOMPARE(labels(graph, graph.main().order),
+                 (QStringList{"first", "second", "third", "free"}));
         const auto* problem = findProblem(graph, Kind::OutOfOrder);
         QVERIFY(problem != nullptr);
         QCOMPARE(graph.label(problem->node), std::string("third"));
@@ -238,7 +251,8 @@ private slots:
         QCOMPARE(labels(graph, graph.main().cyclic), (QStringList{"behind", "one", "two"}));
         const auto* problem = findProblem(graph, Kind::Cycle);
         QVERIFY(problem != nullptr);
-        QVERIFY((QStringList{"one", "two"}).contains(QString::fromStdString(graph.label(problem->node))));
+        QVERIFY((QStringList{"one", "two"})
+                    .contains(QString::fromStdString(graph.label(problem->node))));
         QVERIFY(problem->other);
         QVERIFY(findProblem(graph, Kind::OutOfOrder) == nullptr);
     }
@@ -260,14 +274,19 @@ private slots:
                                   .output("c_out")
                                   .output("s_out")
                                   .graph();
-        const auto thenBody = ModelBuilder{}.op("Loop", {"trips", "", "x"}, {"t"}, "loop", {{"body", loopBody}}).output("t").graph();
+        const auto thenBody =
+            ModelBuilder{}
+                .op("Loop", {"trips", "", "x"}, {"t"}, "loop", {{"body", loopBody}})
+                .output("t")
+                .graph();
         const auto elseBody = ModelBuilder{}.op("Relu", {"x"}, {"e"}, "relu").output("e").graph();
         const auto model = ModelBuilder{}
                                .input("cond", {}, kBool)
                                .input("trips", {}, kInt64)
                                .input("x", {4})
                                .weight("w", {4})
-                               .op("If", {"cond"}, {"y"}, "if", {{"then_branch", thenBody}, {"else_branch", elseBody}})
+                               .op("If", {"cond"}, {"y"}, "if",
+                                   {{"then_branch", thenBody}, {"else_branch", elseBody}})
                                .output("y", {4})
                                .model();
         const GraphIndex& graph = model->graph();
@@ -293,7 +312,8 @@ private slots:
                                .input("cond", {}, kBool)
                                .input("x", {4})
                                .op("If", {"cond"}, {"y"}, "if",
-                                   {{"then_branch", addBody("h", "x", "t")}, {"else_branch", addBody("x", "x", "e")}})
+                                   {{"then_branch", addBody("h", "x", "t")},
+                                    {"else_branch", addBody("x", "x", "e")}})
                                .op("Relu", {"x"}, {"h"}, "late")
                                .output("y", {4})
                                .model();
@@ -302,14 +322,19 @@ private slots:
     }
 
     void aBodyCanShadowAnOuterName() {
-        const auto body = ModelBuilder{}.op("Relu", {"x"}, {"h"}, "inner").op("Neg", {"h"}, {"t"}, "user").output("t").graph();
-        const auto model = ModelBuilder{}
-                               .input("cond", {}, kBool)
-                               .input("x", {4})
-                               .op("Abs", {"x"}, {"h"}, "outer")
-                               .op("If", {"cond"}, {"y"}, "if", {{"then_branch", body}, {"else_branch", body}})
-                               .output("y", {4})
-                               .model();
+        const auto body = ModelBuilder{}
+                              .op("Relu", {"x"}, {"h"}, "inner")
+                              .op("Neg", {"h"}, {"t"}, "user")
+                              .output("t")
+                              .graph();
+        const auto model =
+            ModelBuilder{}
+                .input("cond", {}, kBool)
+                .input("x", {4})
+                .op("Abs", {"x"}, {"h"}, "outer")
+                .op("If", {"cond"}, {"y"}, "if", {{"then_branch", body}, {"else_branch", body}})
+                .output("y", {4})
+                .model();
         const GraphIndex& graph = model->graph();
         const NodeInfo& user = graph.node(nodeNamed(graph, "user"));
         QCOMPARE(graph.label(graph.value(user.inputs[0]).producer), std::string("inner"));
@@ -318,12 +343,13 @@ private slots:
 
     void aBodyOutputMayBeAnOuterValue() {
         const auto body = ModelBuilder{}.output("x").graph();
-        const auto model = ModelBuilder{}
-                               .input("cond", {}, kBool)
-                               .input("x", {4})
-                               .op("If", {"cond"}, {"y"}, "if", {{"then_branch", body}, {"else_branch", body}})
-                               .output("y", {4})
-                               .model();
+        const auto model =
+            ModelBuilder{}
+                .input("cond", {}, kBool)
+                .input("x", {4})
+                .op("If", {"cond"}, {"y"}, "if", {{"then_branch", body}, {"else_branch", body}})
+                .output("y", {4})
+                .model();
         const GraphIndex& graph = model->graph();
         QCOMPARE(names(graph, graph.node(NodeId(0)).captures), QStringList{"x"});
         QCOMPARE(graph.graph(GraphId(1)).outputs[0], graph.findValue(GraphId(0), "x"));
@@ -332,7 +358,10 @@ private slots:
 
     void functionsAreFoundByDomainNameAndOverload() {
         const auto body = [](const char* op) {
-            return ModelBuilder{}.input("a", {1}).op(op, {"a"}, {"b"}, std::string("in_") + op).output("b");
+            return ModelBuilder{}
+                .input("a", {1})
+                .op(op, {"a"}, {"b"}, std::string("in_") + op)
+                .output("b");
         };
         const auto model = ModelBuilder{}
                                .function("one", "F", body("Relu"))
@@ -361,8 +390,13 @@ private slots:
     }
 
     void aFunctionCallsOneOfAnotherDomain() {
-        const auto inner = ModelBuilder{}.input("a", {1}).op("Relu", {"a"}, {"b"}, "leaf").output("b");
-        const auto outer = ModelBuilder{}.opset("inner", 1).input("a", {1}).op("G", {"a"}, {"b"}, "call", {}, "inner").output("b");
+        const auto inner =
+            ModelBuilder{}.input("a", {1}).op("Relu", {"a"}, {"b"}, "leaf").output("b");
+        const auto outer = ModelBuilder{}
+                               .opset("inner", 1)
+                               .input("a", {1})
+                               .op("G", {"a"}, {"b"}, "call", {}, "inner")
+                               .output("b");
         const auto model = ModelBuilder{}
                                .function("outer", "F", outer)
                                .function("inner", "G", inner)
@@ -372,21 +406,37 @@ private slots:
                                .output("z", {4})
                                .model();
         const GraphIndex& graph = model->graph();
-        QCOMPARE(graph.nodes.size(), std::size_t(4));  // Each function body once, however often it is called.
-        QCOMPARE(graph.graph(graph.node(nodeNamed(graph, "call")).function).name, std::string("inner::G"));
+        QCOMPARE(graph.nodes.size(),
+                 std::size_t(4));  // Each function body once, however often it is called.
+        QCOMPARE(graph.graph(graph.node(nodeNamed(graph, "call")).function).name,
+                 std::string("inner::G"));
         QCOMPARE(graph.graph(graph.node(nodeNamed(graph, "leaf")).graph).kind, GraphKind::Function);
     }
 
     void functionsThatCallEachOtherAreIndexedOnce() {
-        const auto f = ModelBuilder{}.input("a", {1}).op("G", {"a"}, {"b"}, "", {}, "d").output("b");
-        const auto g = ModelBuilder{}.input("a", {1}).op("F", {"a"}, {"b"}, "", {}, "d").output("b");
-        const auto model = ModelBuilder{}.function("d", "F", f).function("d", "G", g).input("x", {1}).op("F", {"x"}, {"y"}, "", {}, "d").output("y").model();
+        const auto f =
+            ModelBuilder{}.input("a", {1}).op("G", {"a"}, {"b"}, "", {}, "d").output("b");
+        const auto g =
+            ModelBuilder{}.input("a", {1}).op("F", {"a"}, {"b"}, "", {}, "d").output("b");
+        const auto model = ModelBuilder{}
+                               .function("d", "F", f)
+                               .function("d", "G", g)
+                               .input("x", {1})
+                               .op("F", {"x"}, {"y"}, "", {}, "d")
+                               .output("y")
+                               .model();
         QCOMPARE(model->graph().nodes.size(), std::size_t(3));
     }
 
     void oddNamesAreHarmless() {
-        const std::vector<std::string> odd = {"a@b/c:<&>#=!*?[]", "line\nbreak", "😀/слой", std::string(10000, 'n'), std::string(10000, '/'),
-                                              "\xff\xfe", std::string("nul\0byte", 8), " "};
+        const std::vector<std::string> odd = {"a@b/c:<&>#=!*?[]",
+                                              "line\nbreak",
+                                              "😀/слой",
+                                              std::string(10000, 'n'),
+                                              std::string(10000, '/'),
+                                              "\xff\xfe",
+                                              std::string("nul\0byte", 8),
+                                              " "};
         ModelBuilder builder;
         builder.input("x", {4});
         std::string last = "x";
@@ -404,7 +454,8 @@ private slots:
     }
 
     void aCopyOfTheIndexStaysValid() {
-        const auto model = ModelBuilder{}.input("x", {4}).op("Relu", {"x"}, {"y"}).output("y", {4}).model();
+        const auto model =
+            ModelBuilder{}.input("x", {4}).op("Relu", {"x"}, {"y"}).output("y", {4}).model();
         auto copy = std::make_unique<GraphIndex>(model->graph());
         GraphIndex second = *copy;
         copy.reset();
@@ -413,13 +464,15 @@ private slots:
 
     void nodesOfACopyAreFoundInTheSameOrder() {
         const auto body = addBody("x", "x", "t");
-        onnx::ModelProto proto = ModelBuilder{}
-                                     .function("d", "F", ModelBuilder{}.input("a", {1}).op("Relu", {"a"}, {"b"}, "f").output("b"))
-                                     .input("cond", {}, kBool)
-                                     .input("x", {4})
-                                     .op("If", {"cond"}, {"y"}, "if", {{"then_branch", body}, {"else_branch", body}})
-                                     .output("y", {4})
-                                     .build();
+        onnx::ModelProto proto =
+            ModelBuilder{}
+                .function("d", "F",
+                          ModelBuilder{}.input("a", {1}).op("Relu", {"a"}, {"b"}, "f").output("b"))
+                .input("cond", {}, kBool)
+                .input("x", {4})
+                .op("If", {"cond"}, {"y"}, "if", {{"then_branch", body}, {"else_branch", body}})
+                .output("y", {4})
+                .build();
         const auto model = *Model::fromBytes(proto.SerializeAsString());
         const auto sources = listGraphs(proto);
         QCOMPARE(sources.size(), model->graph().graphs.size());
@@ -431,7 +484,12 @@ private slots:
     }
 
     void theDefaultDomainHasTwoSpellings() {
-        const auto model = ModelBuilder{}.input("x", {1}).op("Relu", {"x"}, {"y"}, "", {}, "ai.onnx").op("G", {"y"}, {"z"}, "", {}, "com.microsoft").output("z").model();
+        const auto model = ModelBuilder{}
+                               .input("x", {1})
+                               .op("Relu", {"x"}, {"y"}, "", {}, "ai.onnx")
+                               .op("G", {"y"}, {"z"}, "", {}, "com.microsoft")
+                               .output("z")
+                               .model();
         QCOMPARE(model->graph().domain(NodeId(0)), std::string_view());
         QCOMPARE(model->graph().domain(NodeId(1)), std::string_view("com.microsoft"));
         QCOMPARE(model->graph().opType(NodeId(0)), std::string_view("Relu"));

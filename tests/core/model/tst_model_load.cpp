@@ -17,7 +17,11 @@ namespace fs = std::filesystem;
 namespace {
 
 ModelBuilder small() {
-    return std::move(ModelBuilder{}.input("x", {4, 8}).weight("w", {8, 16}).op("MatMul", {"x", "w"}, {"y"}, "mm1").output("y", {4, 16}));
+    return std::move(ModelBuilder{}
+                         .input("x", {4, 8})
+                         .weight("w", {8, 16})
+                         .op("MatMul", {"x", "w"}, {"y"}, "mm1")
+                         .output("y", {4, 16}));
 }
 
 std::string textFormat(const onnx::ModelProto& model) {
@@ -43,7 +47,8 @@ std::string lengthDelimited(int field, const std::string& payload) {
     return varint(static_cast<std::uint64_t>(field) << 3 | 2) + varint(payload.size()) + payload;
 }
 
-/// Model with an If whose branch has an If, and so on. Built as bytes: protobuf's own writer recurses.
+/// Model with an If whose branch has an If, and so on. Built as bytes: protobuf's own writer
+/// recurses.
 std::string nestedIfs(int depth) {
     std::string graph = lengthDelimited(2, "innermost");
     for (int i = 0; i < depth; ++i) {
@@ -93,17 +98,22 @@ private slots:
         const std::string good = small().bytes();
         row("empty", "", "is empty");
         row("truncated", good.substr(0, good.size() / 2), "goes on behind the end of the file");
-        row("one byte short", good.substr(0, good.size() - 1), "goes on behind the end of the file");
+        row("one byte short", good.substr(0, good.size() - 1),
+            "goes on behind the end of the file");
         row("no graph", varint(1 << 3) + varint(10), "it has no graph");
-        row("huge claim", varint(7 << 3 | 2) + varint(0x7fffffff) + "abc", "goes on behind the end of the file");
+        row("huge claim", varint(7 << 3 | 2) + varint(0x7fffffff) + "abc",
+            "goes on behind the end of the file");
         row("impossible claim", varint(7 << 3 | 2) + varint(~0ull), "is not an ONNX model");
         row("wrong wire type", varint(7 << 3 | 5) + "abcd", "no graph");
-        row("noise", std::string("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11), "is not an ONNX model");
+        row("noise", std::string("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 11),
+            "is not an ONNX model");
         row("plain text", "The quick brown fox", "is not an ONNX model");
-        row("LFS pointer", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "Git LFS pointer");
+        row("LFS pointer", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+            "Git LFS pointer");
         row("ZIP", std::string("PK\x03\x04 and so on"), "ZIP archive");
         row("JSON", "{\"graph\": {}}", "JSON");
-        row("ONNX text syntax", "<ir_version: 10> g (float x) => (float y) {}", "no words for annotations");
+        row("ONNX text syntax", "<ir_version: 10> g (float x) => (float y) {}",
+            "no words for annotations");
         row("text, unknown field", "ir_version: 10\ngraph { nome: 'x' }", "line 2, column 13");
         row("text, no graph", "ir_version: 10", "it has no graph");
         row("text, wrong type", "ir_version: 'ten'", "line 1");
@@ -118,11 +128,13 @@ private slots:
     }
 
     void everyTruncationIsAnErrorOrAModel() {
-        const std::string good = ModelBuilder{}
-                                     .input("c", {}, onnx::TensorProto::BOOL)
-                                     .op("If", {"c"}, {"y"}, "if", {{"then_branch", small().graph()}, {"else_branch", small().graph()}})
-                                     .output("y", {4, 16})
-                                     .bytes();
+        const std::string good =
+            ModelBuilder{}
+                .input("c", {}, onnx::TensorProto::BOOL)
+                .op("If", {"c"}, {"y"}, "if",
+                    {{"then_branch", small().graph()}, {"else_branch", small().graph()}})
+                .output("y", {4, 16})
+                .bytes();
         for (std::size_t size = 0; size < good.size(); ++size)
             (void)Model::fromBytes(good.substr(0, size));
     }
@@ -173,7 +185,8 @@ private slots:
             const auto result = Model::load(path);
             return result ? QString() : QString::fromStdString(result.error().text());
         };
-        QVERIFY(error(root / "none.onnx").contains("none.onnx: cannot be opened: there is no such file"));
+        QVERIFY(error(root / "none.onnx")
+                    .contains("none.onnx: cannot be opened: there is no such file"));
         QVERIFY(error(root).contains("is a folder"));
         QCOMPARE(::mkfifo((root / "pipe").c_str(), 0600), 0);
         QVERIFY(error(root / "pipe").contains("is not a regular file"));
@@ -195,13 +208,15 @@ private slots:
         const auto result = Model::load(path);
         QVERIFY(!result);
         QVERIFY(timer.elapsed() < 1000);
-        QVERIFY2(result.error().text().find("2147483653 bytes") != std::string::npos, result.error().text().c_str());
+        QVERIFY2(result.error().text().find("2147483653 bytes") != std::string::npos,
+                 result.error().text().c_str());
         QVERIFY(result.error().text().find("external data") != std::string::npos);
     }
 
     void pathsThatAreNotUtf8AreOpened() {
         QTemporaryDir folder;
-        const fs::path path = fs::path(folder.path().toStdString()) / "m\xff\xfe \xd1\x81\xd0\xbb.onnx";
+        const fs::path path =
+            fs::path(folder.path().toStdString()) / "m\xff\xfe \xd1\x81\xd0\xbb.onnx";
         write(path, small().bytes());
         const auto result = Model::load(path);
         QVERIFY(result);

@@ -22,7 +22,8 @@ class TstScopes : public QObject {
 
 private slots:
     void readsPytorchsNameLists() {
-        QCOMPARE(scopesFromNameList("['', 'm', 'm.encoder', 'm.encoder.layer.0', 'm.encoder.layer.0.attention', 'add_3']"),
+        QCOMPARE(scopesFromNameList("['', 'm', 'm.encoder', 'm.encoder.layer.0', "
+                                    "'m.encoder.layer.0.attention', 'add_3']"),
                  (Names{"m", "encoder", "layer.0", "attention"}));
         QCOMPARE(scopesFromNameList("['', 'layers.1', 'view_4']"), Names{"layers.1"});
         QCOMPARE(scopesFromNameList("['', 'add']"), Names{});
@@ -36,21 +37,25 @@ private slots:
     }
 
     void readsNamespaces() {
-        QCOMPARE(scopesFromNamespace(": __main__.M/m: a.b.Model/m.encoder: a.b.Encoder/add_3: aten.add.Tensor"), (Names{"m", "encoder"}));
+        QCOMPARE(scopesFromNamespace(
+                     ": __main__.M/m: a.b.Model/m.encoder: a.b.Encoder/add_3: aten.add.Tensor"),
+                 (Names{"m", "encoder"}));
         QCOMPARE(scopesFromNamespace("plain/path"), (Names{"plain", "path"}));
         QCOMPARE(scopesFromNamespace(""), Names{});
     }
 
     void splitsNodeNamesAtSlashes() {
-        const auto model = ModelBuilder{}
-                               .input("x", {4})
-                               .op("Relu", {"x"}, {"a"}, "/m/model/layers.0/self_attn/q_proj/MatMul")
-                               .op("Relu", {"a"}, {"b"}, "layer/MatMul")
-                               .op("Relu", {"b"}, {"c"}, "no.dots.split")
-                               .op("Relu", {"c"}, {"d"}, "/alone")
-                               .output("d", {4})
-                               .model();
-        QCOMPARE(scopeOf(*model, "/m/model/layers.0/self_attn/q_proj/MatMul"), std::string("m/model/layers.0/self_attn/q_proj"));
+        const auto model =
+            ModelBuilder{}
+                .input("x", {4})
+                .op("Relu", {"x"}, {"a"}, "/m/model/layers.0/self_attn/q_proj/MatMul")
+                .op("Relu", {"a"}, {"b"}, "layer/MatMul")
+                .op("Relu", {"b"}, {"c"}, "no.dots.split")
+                .op("Relu", {"c"}, {"d"}, "/alone")
+                .output("d", {4})
+                .model();
+        QCOMPARE(scopeOf(*model, "/m/model/layers.0/self_attn/q_proj/MatMul"),
+                 std::string("m/model/layers.0/self_attn/q_proj"));
         QCOMPARE(scopeOf(*model, "layer/MatMul"), std::string("layer"));
         QCOMPARE(scopeOf(*model, "no.dots.split"), std::string());
         QCOMPARE(scopeOf(*model, "/alone"), std::string());
@@ -91,25 +96,35 @@ private slots:
     }
 
     void outputNamesAreUsedWhereNodesHaveNone() {
-        const auto model = ModelBuilder{}.input("x", {4}).op("Relu", {"x"}, {"/m/layer/Relu_output_0"}).output("/m/layer/Relu_output_0", {4}).model();
+        const auto model = ModelBuilder{}
+                               .input("x", {4})
+                               .op("Relu", {"x"}, {"/m/layer/Relu_output_0"})
+                               .output("/m/layer/Relu_output_0", {4})
+                               .model();
         QCOMPARE(model->graph().place(NodeId(0)).scope, std::string("m/layer"));
     }
 
     void bodiesLieBelowTheirOwner() {
         const auto branch = [](const std::string& name) {
-            return ModelBuilder{}.op("Relu", {"x"}, {name + "_y"}, "/block/" + name + "/Relu").output(name + "_y").graph();
+            return ModelBuilder{}
+                .op("Relu", {"x"}, {name + "_y"}, "/block/" + name + "/Relu")
+                .output(name + "_y")
+                .graph();
         };
         const auto model = ModelBuilder{}
                                .input("c", {}, onnx::TensorProto::BOOL)
                                .input("x", {4})
-                               .op("If", {"c"}, {"y"}, "/block/If", {{"then_branch", branch("t")}, {"else_branch", branch("e")}})
-                               .op("If", {"c"}, {"z"}, "", {{"then_branch", branch("t")}, {"else_branch", branch("e")}})
+                               .op("If", {"c"}, {"y"}, "/block/If",
+                                   {{"then_branch", branch("t")}, {"else_branch", branch("e")}})
+                               .op("If", {"c"}, {"z"}, "",
+                                   {{"then_branch", branch("t")}, {"else_branch", branch("e")}})
                                .output("y", {4})
                                .model();
         const GraphIndex& graph = model->graph();
         QCOMPARE(scopeOf(*model, "/block/t/Relu"), std::string("block/If:then_branch/t"));
         const NodeInfo& unnamed = graph.node(NodeId(1));
-        const ScopeId body = graph.scope(graph.node(graph.graph(unnamed.bodies[0]).nodes[0]).scope).parent;
+        const ScopeId body =
+            graph.scope(graph.node(graph.graph(unnamed.bodies[0]).nodes[0]).scope).parent;
         QVERIFY(graph.scope(body).path.starts_with("If#1:then_branch"));
         int bodies = 0;
         for (const ScopeInfo& scope : graph.scopes)
@@ -122,7 +137,8 @@ private slots:
         ModelBuilder builder;
         builder.input("c", {}, onnx::TensorProto::BOOL).input("x", {4});
         for (const char* out : {"y", "z"})
-            builder.op("If", {"c"}, {out}, "same", {{"then_branch", branch}, {"else_branch", branch}});
+            builder.op("If", {"c"}, {out}, "same",
+                       {{"then_branch", branch}, {"else_branch", branch}});
         const auto model = builder.output("y", {4}).model();
         std::set<std::string> paths;
         for (const ScopeInfo& scope : model->graph().scopes)
@@ -133,7 +149,11 @@ private slots:
 
     void functionsAreScopesAtTheRoot() {
         const auto model = ModelBuilder{}
-                               .function("local", "Block", ModelBuilder{}.input("a", {1}).op("Relu", {"a"}, {"b"}, "inner/relu").output("b"))
+                               .function("local", "Block",
+                                         ModelBuilder{}
+                                             .input("a", {1})
+                                             .op("Relu", {"a"}, {"b"}, "inner/relu")
+                                             .output("b"))
                                .input("x", {4})
                                .op("Block", {"x"}, {"y"}, "m/block", {}, "local")
                                .output("y", {4})
@@ -190,7 +210,12 @@ private slots:
         std::string deep;
         for (int i = 0; i < 5000; ++i)
             deep += "a/";
-        const auto model = ModelBuilder{}.input("x", {4}).op("Relu", {"x"}, {"y"}, deep + "relu").op("Relu", {"y"}, {"z"}, std::string(10000, '/')).output("z", {4}).model();
+        const auto model = ModelBuilder{}
+                               .input("x", {4})
+                               .op("Relu", {"x"}, {"y"}, deep + "relu")
+                               .op("Relu", {"y"}, {"z"}, std::string(10000, '/'))
+                               .output("z", {4})
+                               .model();
         QCOMPARE(model->graph().scopes.size(), kMaxScopeDepth + 1);
         QCOMPARE(model->graph().place(NodeId(0)).scope + "/", deep);
         QCOMPARE(model->graph().place(NodeId(1)).scope, std::string());

@@ -25,7 +25,9 @@ QString shapeText(const Model& model, const ShapeTable& table, const std::string
     for (std::size_t i = 0; i < info.dims.size(); ++i) {
         sizes.append(info.dims[i] < 0 ? "?" : QString::number(info.dims[i]));
         const Dimension& dimension = info.symbolic.at(i);
-        symbols.append(!dimension.symbol.empty() ? QString::fromStdString(dimension.symbol) : dimension.size < 0 ? "?" : QString::number(dimension.size));
+        symbols.append(!dimension.symbol.empty() ? QString::fromStdString(dimension.symbol)
+                       : dimension.size < 0      ? "?"
+                                                 : QString::number(dimension.size));
     }
     const QString plain = type + " " + sizes.join("x");
     return sizes == symbols ? plain : plain + " (" + symbols.join("x") + ")";
@@ -40,7 +42,12 @@ constexpr auto kBool = T::BOOL;
 constexpr auto kInt64 = T::INT64;
 
 ModelBuilder mlp() {
-    return std::move(ModelBuilder{}.input("x", {"batch", 16}).weight("w", {16, 4}).op("MatMul", {"x", "w"}, {"h"}, "mm").op("Relu", {"h"}, {"y"}).output("y"));
+    return std::move(ModelBuilder{}
+                         .input("x", {"batch", 16})
+                         .weight("w", {16, 4})
+                         .op("MatMul", {"x", "w"}, {"h"}, "mm")
+                         .op("Relu", {"h"}, {"y"})
+                         .output("y"));
 }
 
 }  // namespace
@@ -57,11 +64,18 @@ private slots:
     }
 
     void usedBindingsAreThoseOfTheInputs() {
-        const auto model = ModelBuilder{}.input("x", {"batch", "", 4}).input("z", {"batch"}).op("Relu", {"x"}, {"y"}).output("y", {"unrelated", "", 4}).model();
+        const auto model = ModelBuilder{}
+                               .input("x", {"batch", "", 4})
+                               .input("z", {"batch"})
+                               .op("Relu", {"x"}, {"y"})
+                               .output("y", {"unrelated", "", 4})
+                               .model();
         const auto table = ShapeTable::build(model, {{{"batch", 3}, {"x#1", 7}, {"other", 1}}, 8});
-        QCOMPARE(table->usedBindings(), (std::map<std::string, std::int64_t>{{"batch", 3}, {"x#1", 7}}));
+        QCOMPARE(table->usedBindings(),
+                 (std::map<std::string, std::int64_t>{{"batch", 3}, {"x#1", 7}}));
         QCOMPARE(table->bindings().fallback, 8);
-        QCOMPARE(table->of(valueNamed(model->graph(), "y")).dims, (std::vector<std::int64_t>{3, 7, 4}));
+        QCOMPARE(table->of(valueNamed(model->graph(), "y")).dims,
+                 (std::vector<std::int64_t>{3, 7, 4}));
     }
 
     void negativeSizesAreNotTaken() {
@@ -74,16 +88,22 @@ private slots:
         const auto model = builder.model();
         const auto complaints = ShapeTable::build(model, {})->complaints();
         QCOMPARE(complaints.size(), std::size_t(1));
-        QCOMPARE(QString::fromStdString(complaints[0]), QString("MatMul#0 mm: its output 'h' is declared as FLOAT 8x5, but is FLOAT 8x4"));
+        QCOMPARE(QString::fromStdString(complaints[0]),
+                 QString("MatMul#0 mm: its output 'h' is declared as FLOAT 8x5, but is FLOAT 8x4"));
     }
 
     void declarationsFillWhatInferenceDoesNotKnow() {
         ModelBuilder builder;
-        builder.input("x", {"batch", 16}).opset("custom", 1).op("Magic", {"x"}, {"m"}, "", {}, "custom").op("Relu", {"m"}, {"y"}).output("y");
+        builder.input("x", {"batch", 16})
+            .opset("custom", 1)
+            .op("Magic", {"x"}, {"m"}, "", {}, "custom")
+            .op("Relu", {"m"}, {"y"})
+            .output("y");
         QCOMPARE(shapeText(builder, "y"), QString("unknown"));
         builder.valueInfo("m", {"batch", "hidden", 3});
         QCOMPARE(shapeText(builder, "y"), QString("FLOAT 8x?x3 (batchxhiddenx3)"));
-        QCOMPARE(shapeText(builder, "y", {{{"hidden", 6}}, 8}), QString("FLOAT 8x6x3 (batchxhiddenx3)"));
+        QCOMPARE(shapeText(builder, "y", {{{"hidden", 6}}, 8}),
+                 QString("FLOAT 8x6x3 (batchxhiddenx3)"));
     }
 
     void shapeArithmeticIsFolded() {
@@ -103,8 +123,10 @@ private slots:
             .output("y");
         const auto model = builder.model();
         const auto table = ShapeTable::build(model, {});
-        QCOMPARE(table->of(valueNamed(model->graph(), "y")).dims, (std::vector<std::int64_t>{16, 3}));
-        QCOMPARE(table->constant(valueNamed(model->graph(), "target"))->ints, (std::vector<std::int64_t>{16, -1}));
+        QCOMPARE(table->of(valueNamed(model->graph(), "y")).dims,
+                 (std::vector<std::int64_t>{16, 3}));
+        QCOMPARE(table->constant(valueNamed(model->graph(), "target"))->ints,
+                 (std::vector<std::int64_t>{16, -1}));
         QVERIFY(table->constant(valueNamed(model->graph(), "x")) == nullptr);
     }
 
@@ -117,6 +139,51 @@ private slots:
             .op("Reshape", {"x", "target"}, {"y"})
             .output("y");
         QCOMPARE(shapeText(builder, "y"), QString("FLOAT 8x8x2x3 (batchxseqx2x3)"));
+    }
+
+    void symbolsAreFoundBehindAnInferredSize() {
+        ModelBuilder builder;
+        builder.input("x", {"batch", "seq", 6})
+            .ints("heads", {0, -1, 2, 3})
+            .ints("flat", {-1, 6})
+            .op("Reshape", {"x", "heads"}, {"y"})
+            .op("Reshape", {"x", "flat"}, {"z"})
+            .op("Neg", {"z"}, {"z2"})
+            .output("y");
+        QCOMPARE(shapeText(builder, "y"), QString("FLOAT 8x8x2x3 (batchxseqx2x3)"));
+        const auto model = builder.model();
+        const auto table = ShapeTable::build(model, {});
+        const TensorInfo& z = table->of(valueNamed(model->graph(), "z"));
+        QCOMPARE(z.dims, (std::vector<std::int64_t>{64, 6}));
+        QVERIFY(isGeneratedSymbol(z.symbolic[0].symbol));
+        QCOMPARE(table->of(valueNamed(model->graph(), "z2")).symbolic, z.symbolic);
+        QVERIFY(!isGeneratedSymbol("batch"));
+    }
+
+    void anonymousInputsAreNamedByTheirPlace() {
+        ModelBuilder builder;
+        builder.input("x", {"", 4}).op("Relu", {"x"}, {"y"}).output("y");
+        QCOMPARE(shapeText(builder, "x"), QString("FLOAT 8x4 (x#0x4)"));
+        QCOMPARE(shapeText(builder, "y"), QString("FLOAT 8x4 (x#0x4)"));
+        QVERIFY(isGeneratedSymbol("x#0"));
+    }
+
+    void manyAndHugeSymbolsAreHarmless() {
+        Shape shape;
+        Bindings bindings;
+        for (int i = 0; i < 1000; ++i)
+            shape.push_back("s" + std::to_string(i));
+        bindings.sizes["s0"] = std::numeric_limits<std::int64_t>::max();
+        bindings.sizes["s1"] = 0;
+        ModelBuilder builder;
+        builder.input("x", shape)
+            .op("Shape", {"x"}, {"s"})
+            .op("Neg", {"x"}, {"y"})
+            .op("Size", {"x"}, {"n"})
+            .output("y");
+        const auto model = builder.model();
+        QCOMPARE(ShapeTable::build(model, bindings)->of(valueNamed(model->graph(), "y")).dims[0],
+                 std::numeric_limits<std::int64_t>::max());
     }
 
     void rangeOverABoundSymbolIsConcrete() {
@@ -134,7 +201,11 @@ private slots:
 
     void equalUnknownSizesHaveEqualSymbols() {
         ModelBuilder builder;
-        builder.input("x", {"n"}).op("NonZero", {"x"}, {"i"}).op("Neg", {"i"}, {"a"}).op("Add", {"a", "i"}, {"y"}).output("y");
+        builder.input("x", {"n"})
+            .op("NonZero", {"x"}, {"i"})
+            .op("Neg", {"i"}, {"a"})
+            .op("Add", {"a", "i"}, {"y"})
+            .output("y");
         const auto model = builder.model();
         const auto table = ShapeTable::build(model, {});
         const TensorInfo& i = table->of(valueNamed(model->graph(), "i"));
@@ -155,7 +226,8 @@ private slots:
             .op("ConstantOfShape", {"target"}, {"y"})
             .output("y");
         const auto model = builder.model();
-        QCOMPARE(ShapeTable::build(model, {})->of(valueNamed(model->graph(), "y")).dims, (std::vector<std::int64_t>{2, -1, 4}));
+        QCOMPARE(ShapeTable::build(model, {})->of(valueNamed(model->graph(), "y")).dims,
+                 (std::vector<std::int64_t>{2, -1, 4}));
     }
 
     void nodesOutOfOrderAreInferred() {
@@ -172,20 +244,64 @@ private slots:
 
     void errorsNameTheNodeAndDoNotStop() {
         ModelBuilder builder;
-        builder.input("x", {2, 3}).input("z", {4, 5}).op("MatMul", {"x", "z"}, {"bad"}, "mm").op("Relu", {"x"}, {"y"}).output("y");
+        builder.input("x", {2, 3})
+            .input("z", {4, 5})
+            .op("MatMul", {"x", "z"}, {"bad"}, "mm")
+            .op("Relu", {"x"}, {"y"})
+            .output("y");
         const auto model = builder.model();
         const auto table = ShapeTable::build(model, {});
         QCOMPARE(shapeText(*model, *table, "y"), QString("FLOAT 2x3"));
         QCOMPARE(table->complaints().size(), std::size_t(1));
-        QVERIFY2(QString::fromStdString(table->complaints()[0]).startsWith("MatMul#0 mm: Incompatible dimensions"), table->complaints()[0].c_str());
+        QVERIFY2(QString::fromStdString(table->complaints()[0])
+                     .startsWith("MatMul#0 mm: Incompatible dimensions"),
+                 table->complaints()[0].c_str());
     }
 
     void malformedNodesAreHarmless_data() {
         QTest::addColumn<QString>("op");
-        for (const char* op : {"MatMul", "Gemm", "Conv", "Reshape", "Concat", "Split", "Slice", "Gather", "If", "Loop", "Scan", "Range", "Expand",
-                               "ConstantOfShape", "Einsum", "LSTM", "Attention", "Resize", "Cast", "Transpose", "Unsqueeze", "TopK", "Pad", "Shape",
-                               "OneHot", "SequenceAt", "Constant", "Where", "Tile", "ReduceSum", "LayerNormalization", "QuantizeLinear", "Identity",
-                               "Optional", "SplitToSequence", "RotaryEmbedding", "Squeeze", "Size", "Upsample", "AveragePool", "CumSum", "Compress"})
+        for (const char* op : {"MatMul",
+                               "Gemm",
+                               "Conv",
+                               "Reshape",
+                               "Concat",
+                               "Split",
+                               "Slice",
+                               "Gather",
+                               "If",
+                               "Loop",
+                               "Scan",
+                               "Range",
+                               "Expand",
+                               "ConstantOfShape",
+                               "Einsum",
+                               "LSTM",
+                               "Attention",
+                               "Resize",
+                               "Cast",
+                               "Transpose",
+                               "Unsqueeze",
+                               "TopK",
+                               "Pad",
+                               "Shape",
+                               "OneHot",
+                               "SequenceAt",
+                               "Constant",
+                               "Where",
+                               "Tile",
+                               "ReduceSum",
+                               "LayerNormalization",
+                               "QuantizeLinear",
+                               "Identity",
+                               "Optional",
+                               "SplitToSequence",
+                               "RotaryEmbedding",
+                               "Squeeze",
+                               "Size",
+                               "Upsample",
+                               "AveragePool",
+                               "CumSum",
+                               "Compress"})
             QTest::newRow(op) << op;
     }
 
@@ -193,9 +309,20 @@ private slots:
         QFETCH(QString, op);
         const std::string type = op.toStdString();
         ModelBuilder builder;
-        builder.input("x", {2, 3}).input("s", {}, T::STRING).inputOfUnknownShape("u").ints("i", {7, -9, 1 << 30});
-        const std::vector<std::vector<std::string>> inputs = {{}, {""}, {"x"}, {"s", "s"}, {"u", "u", "u"}, {"x", "i"}, {"i", "i", "i", "i", "i"}, {"ghost", "x", "i"},
-                                                              {"x", "x", "x", "x", "x", "x", "x", "x"}};
+        builder.input("x", {2, 3})
+            .input("s", {}, T::STRING)
+            .inputOfUnknownShape("u")
+            .ints("i", {7, -9, 1 << 30});
+        const std::vector<std::vector<std::string>> inputs = {
+            {},
+            {""},
+            {"x"},
+            {"s", "s"},
+            {"u", "u", "u"},
+            {"x", "i"},
+            {"i", "i", "i", "i", "i"},
+            {"ghost", "x", "i"},
+            {"x", "x", "x", "x", "x", "x", "x", "x"}};
         int n = 0;
         for (const auto& list : inputs) {
             for (const int outputs : {0, 1, 3}) {
@@ -203,10 +330,21 @@ private slots:
                 for (int i = 0; i < outputs; ++i)
                     names.push_back("o" + std::to_string(n++));
                 builder.op(type, list, names);
-                builder.op(type, list, names.empty() ? names : std::vector<std::string>{"p" + names[0]}, "",
-                           {{"axis", 1 << 30}, {"perm", {5, -1}}, {"equation", "ij,jk->"}, {"kernel_shape", {0, -1}}, {"to", 12345},
-                            {"axes", {99}}, {"value", onnx::TensorProto()}, {"body", onnx::GraphProto()}, {"then_branch", onnx::GraphProto()},
-                            {"else_branch", onnx::GraphProto()}, {"num_outputs", -1}, {"strides", {0}}, {"hidden_size", -5}});
+                builder.op(type, list,
+                           names.empty() ? names : std::vector<std::string>{"p" + names[0]}, "",
+                           {{"axis", 1 << 30},
+                            {"perm", {5, -1}},
+                            {"equation", "ij,jk->"},
+                            {"kernel_shape", {0, -1}},
+                            {"to", 12345},
+                            {"axes", {99}},
+                            {"value", onnx::TensorProto()},
+                            {"body", onnx::GraphProto()},
+                            {"then_branch", onnx::GraphProto()},
+                            {"else_branch", onnx::GraphProto()},
+                            {"num_outputs", -1},
+                            {"strides", {0}},
+                            {"hidden_size", -5}});
             }
         }
         (void)ShapeTable::build(builder.model(), {});
@@ -223,24 +361,35 @@ private slots:
             .op("Shape", {"x"}, {"s"})
             .op("Gather", {"s", "zero"}, {"d"})
             .op("Equal", {"d", "one"}, {"c"})
-            .op("If", {"c"}, {"y"}, "if", {{"then_branch", branch("Flatten", {{"axis", 0}})}, {"else_branch", branch("Transpose", {{"perm", {1, 0}}})}})
+            .op("If", {"c"}, {"y"}, "if",
+                {{"then_branch", branch("Flatten", {{"axis", 0}})},
+                 {"else_branch", branch("Transpose", {{"perm", {1, 0}}})}})
             .output("y");
         const auto dims = [&](std::int64_t n) {
             const auto model = builder.model();
-            return ShapeTable::build(model, {{{"n", n}}, 8})->of(valueNamed(model->graph(), "y")).dims;
+            return ShapeTable::build(model, {{{"n", n}}, 8})
+                ->of(valueNamed(model->graph(), "y"))
+                .dims;
         };
         QCOMPARE(dims(1), (std::vector<std::int64_t>{1, 4}));
         QCOMPARE(dims(5), (std::vector<std::int64_t>{4, 5}));
     }
 
     void errorsInABranchThatIsNotTakenAreQuiet() {
-        const auto bad = ModelBuilder{}.ints("axes", {0}).op("Squeeze", {"x", "axes"}, {"t"}, "squeeze").output("t").graph();
+        const auto bad = ModelBuilder{}
+                             .ints("axes", {0})
+                             .op("Squeeze", {"x", "axes"}, {"t"}, "squeeze")
+                             .output("t")
+                             .graph();
         const auto good = ModelBuilder{}.op("Identity", {"x"}, {"t"}).output("t").graph();
         ModelBuilder builder;
         onnx::TensorProto no = intTensor("c", {}, {});
         no.set_data_type(T::BOOL);
         no.add_int32_data(0);
-        builder.input("x", {3, 4}).initializer(no).op("If", {"c"}, {"y"}, "if", {{"then_branch", bad}, {"else_branch", good}}).output("y");
+        builder.input("x", {3, 4})
+            .initializer(no)
+            .op("If", {"c"}, {"y"}, "if", {{"then_branch", bad}, {"else_branch", good}})
+            .output("y");
         const auto model = builder.model();
         const auto table = ShapeTable::build(model, {});
         QVERIFY(table->complaints().empty());
@@ -263,7 +412,10 @@ private slots:
                               .output("scanned")
                               .graph();
         ModelBuilder builder;
-        builder.input("x", {"n", 4}).scalar("trips", 5).op("Loop", {"trips", "", "x", "x"}, {"k", "g", "s"}, "loop", {{"body", body}}).output("k");
+        builder.input("x", {"n", 4})
+            .scalar("trips", 5)
+            .op("Loop", {"trips", "", "x", "x"}, {"k", "g", "s"}, "loop", {{"body", body}})
+            .output("k");
         QCOMPARE(shapeText(builder, "k"), QString("FLOAT 8x4 (nx4)"));
         QCOMPARE(shapeText(builder, "kept2"), QString("FLOAT 8x4 (nx4)"));
         QCOMPARE(shapeText(builder, "g").left(9), QString("FLOAT ?x4"));
@@ -271,7 +423,12 @@ private slots:
     }
 
     void functionsAreInferredPerCall() {
-        const auto linear = ModelBuilder{}.input("a", {1}).input("w", {1}).op("MatMul", {"a", "w"}, {"m"}, "mm").op("Relu", {"m"}, {"b"}).output("b");
+        const auto linear = ModelBuilder{}
+                                .input("a", {1})
+                                .input("w", {1})
+                                .op("MatMul", {"a", "w"}, {"m"}, "mm")
+                                .op("Relu", {"m"}, {"b"})
+                                .output("b");
         ModelBuilder builder;
         builder.function("d", "Linear", linear)
             .input("x", {"batch", 16})
@@ -287,7 +444,8 @@ private slots:
     }
 
     void functionsSeeTheirAttributes() {
-        const auto body = ModelBuilder{}.input("a", {1}).op("Transpose", {"a"}, {"b"}, "").output("b");
+        const auto body =
+            ModelBuilder{}.input("a", {1}).op("Transpose", {"a"}, {"b"}, "").output("b");
         onnx::ModelProto proto = ModelBuilder{}
                                      .function("d", "F", body, {}, {"order"})
                                      .input("x", {2, 3})
@@ -295,7 +453,8 @@ private slots:
                                      .op("F", {"x"}, {"turned"}, "", {{"order", {1, 0}}}, "d")
                                      .output("same")
                                      .build();
-        *proto.mutable_functions(0)->mutable_node(0)->add_attribute() = Attribute::reference("perm", "order", onnx::AttributeProto::INTS).proto;
+        *proto.mutable_functions(0)->mutable_node(0)->add_attribute() =
+            Attribute::reference("perm", "order", onnx::AttributeProto::INTS).proto;
         const auto model = *Model::fromBytes(proto.SerializeAsString());
         const auto table = ShapeTable::build(model, {});
         QCOMPARE(shapeText(*model, *table, "same"), QString("FLOAT 2x3"));
@@ -303,8 +462,17 @@ private slots:
     }
 
     void functionsThatCallThemselvesEnd() {
-        const auto body = ModelBuilder{}.opset("d", 1).input("a", {1}).op("F", {"a"}, {"b"}, "inner", {}, "d").output("b");
-        const auto model = ModelBuilder{}.function("d", "F", body).input("x", {1}).op("F", {"x"}, {"y"}, "outer", {}, "d").output("y").model();
+        const auto body = ModelBuilder{}
+                              .opset("d", 1)
+                              .input("a", {1})
+                              .op("F", {"a"}, {"b"}, "inner", {}, "d")
+                              .output("b");
+        const auto model = ModelBuilder{}
+                               .function("d", "F", body)
+                               .input("x", {1})
+                               .op("F", {"x"}, {"y"}, "outer", {}, "d")
+                               .output("y")
+                               .model();
         const auto table = ShapeTable::build(model, {});
         QCOMPARE(shapeText(*model, *table, "y"), QString("unknown"));
         QVERIFY(!table->complaints().empty());
@@ -315,10 +483,18 @@ private slots:
         ModelBuilder builder;
         for (int i = 0; i < 60; ++i) {
             const std::string next = "F" + std::to_string(i + 1);
-            const auto body = ModelBuilder{}.opset("d", 1).input("a", {1}).op("Concat", {"a", "a"}, {"aa"}, "", {{"axis", 0}}).op(next, {"a"}, {"p"}, "", {}, "d").op(next, {"aa"}, {"q"}, "", {}, "d").op("Add", {"p", "q"}, {"b"}).output("b");
+            const auto body = ModelBuilder{}
+                                  .opset("d", 1)
+                                  .input("a", {1})
+                                  .op("Concat", {"a", "a"}, {"aa"}, "", {{"axis", 0}})
+                                  .op(next, {"a"}, {"p"}, "", {}, "d")
+                                  .op(next, {"aa"}, {"q"}, "", {}, "d")
+                                  .op("Add", {"p", "q"}, {"b"})
+                                  .output("b");
             builder.function("d", "F" + std::to_string(i), body);
         }
-        const auto model = builder.input("x", {1}).op("F0", {"x"}, {"y"}, "", {}, "d").output("y").model();
+        const auto model =
+            builder.input("x", {1}).op("F0", {"x"}, {"y"}, "", {}, "d").output("y").model();
         QElapsedTimer timer;
         timer.start();
         (void)ShapeTable::build(model, {});
@@ -348,7 +524,8 @@ private slots:
         QCOMPARE(info.elementCount(), 0);
         info.dims.push_back(-1);
         QCOMPARE(info.elementCount(), -1);
-        QCOMPARE(storageBytes(T::DOUBLE, std::numeric_limits<std::int64_t>::max() / 2), std::numeric_limits<std::int64_t>::max());
+        QCOMPARE(storageBytes(T::DOUBLE, std::numeric_limits<std::int64_t>::max() / 2),
+                 std::numeric_limits<std::int64_t>::max());
         QCOMPARE(storageBytes(T::INT4, 3), 2);
         QCOMPARE(storageBytes(999, 3), -1);
     }

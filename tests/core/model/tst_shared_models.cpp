@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Real exports: they open, are written back byte for byte, and have the shapes that running them gives.
+// Real exports: they open, are written back byte for byte, and have the shapes that running them
+// gives.
 
 #include "model/document.h"
 #include "model/shapes.h"
@@ -34,14 +35,16 @@ Bindings bindingsOf(const Model& model, const fs::path& reference) {
     Bindings bindings;
     int number = 0;
     for (const ValueId id : model.graph().main().inputs) {
-        const onnx::TensorProto tensor = tensorIn(reference / ("input_" + std::to_string(number++) + ".pb"));
+        const onnx::TensorProto tensor =
+            tensorIn(reference / ("input_" + std::to_string(number++) + ".pb"));
         for (const auto& input : model.proto().graph().input()) {
             if (input.name() != model.graph().value(id).name)
                 continue;
             for (int axis = 0; axis < input.type().tensor_type().shape().dim_size(); ++axis) {
                 const auto& dimension = input.type().tensor_type().shape().dim(axis);
                 const std::string anonymous = input.name() + "#" + std::to_string(axis);
-                bindings.sizes[dimension.has_dim_param() ? dimension.dim_param() : anonymous] = tensor.dims(axis);
+                bindings.sizes[dimension.has_dim_param() ? dimension.dim_param() : anonymous] =
+                    tensor.dims(axis);
             }
         }
     }
@@ -99,7 +102,8 @@ private slots:
         if (!fs::exists(reference / "input_0.pb"))
             QSKIP("has no reference outputs");
         const auto document = Document::open(file);
-        const auto table = ShapeTable::build(document->model, bindingsOf(*document->model, reference));
+        const auto table =
+            ShapeTable::build(document->model, bindingsOf(*document->model, reference));
         int number = 0;
         for (const ValueId id : document->graph().main().outputs) {
             const fs::path output = reference / ("output_" + std::to_string(number++) + ".pb");
@@ -110,7 +114,8 @@ private slots:
             QCOMPARE(info.elementType, tensor.data_type());
             // Two branches of other ranks, and the condition is an input.
             if (info.hasRank && info.concrete())
-                QCOMPARE(info.dims, std::vector<std::int64_t>(tensor.dims().begin(), tensor.dims().end()));
+                QCOMPARE(info.dims,
+                         std::vector<std::int64_t>(tensor.dims().begin(), tensor.dims().end()));
             else
                 QVERIFY(file.stem() == "silero_vad__silero_vad");
         }
@@ -119,11 +124,16 @@ private slots:
     void scopesAreReadable_data() {
         QTest::addColumn<QString>("file");
         QTest::addColumn<QString>("scope");
-        QTest::newRow("PyTorch dynamo, BERT") << "bert_4l_dynamo.onnx" << "m/encoder/layer.0/attention/self";
-        QTest::newRow("PyTorch dynamo, GPT-2") << "gpt2_12l_dynamo.onnx" << "m/transformer/h.5/mlp/c_fc";
-        QTest::newRow("PyTorch dynamo, opset 23") << "attn_rope_opset23_dynamo.onnx" << "layers.1";
-        QTest::newRow("PyTorch legacy") << "llama_4l_gqa_legacy.onnx" << "m/model/layers.0/self_attn/q_proj";
-        QTest::newRow("quantised") << "bert_4l_qdq.onnx" << "m/encoder/layer.0/attention/self";
+        QTest::newRow("PyTorch dynamo, BERT") << "bert_4l_dynamo.onnx"
+                                              << "m/encoder/layer.0/attention/self";
+        QTest::newRow("PyTorch dynamo, GPT-2") << "gpt2_12l_dynamo.onnx"
+                                               << "m/transformer/h.5/mlp/c_fc";
+        QTest::newRow("PyTorch dynamo, opset 23") << "attn_rope_opset23_dynamo.onnx"
+                                                  << "layers.1";
+        QTest::newRow("PyTorch legacy") << "llama_4l_gqa_legacy.onnx"
+                                        << "m/model/layers.0/self_attn/q_proj";
+        QTest::newRow("quantised") << "bert_4l_qdq.onnx"
+                                   << "m/encoder/layer.0/attention/self";
     }
 
     void scopesAreReadable() {
@@ -133,7 +143,9 @@ private slots:
         SKIP_WITHOUT(path, "models/" + file);
         const auto document = Document::open(*path);
         const auto& scopes = document->graph().scopes;
-        QVERIFY(std::any_of(scopes.begin(), scopes.end(), [&](const ScopeInfo& info) { return info.path == scope.toStdString(); }));
+        QVERIFY(std::any_of(scopes.begin(), scopes.end(), [&](const ScopeInfo& info) {
+            return info.path == scope.toStdString();
+        }));
         // Hardly anything stays at the root.
         QVERIFY2(scopes[0].nodes.size() < 20, qPrintable(QString::number(scopes[0].nodes.size())));
     }
@@ -143,8 +155,10 @@ private slots:
         SKIP_WITHOUT(path, "llama_4l_gqa_legacy.onnx");
         const auto document = Document::open(*path);
         const auto table = ShapeTable::build(document->model, {{{"batch", 2}}, 5});
-        QCOMPARE(table->usedBindings(), (std::map<std::string, std::int64_t>{{"batch", 2}, {"seq", 5}}));
-        const TensorInfo& hidden = table->of(document->graph().findValue(GraphId(0), "/m/model/layers.0/self_attn/q_proj/MatMul_output_0"));
+        QCOMPARE(table->usedBindings(),
+                 (std::map<std::string, std::int64_t>{{"batch", 2}, {"seq", 5}}));
+        const TensorInfo& hidden = table->of(document->graph().findValue(
+            GraphId(0), "/m/model/layers.0/self_attn/q_proj/MatMul_output_0"));
         QCOMPARE(hidden.symbolic.at(0).symbol, std::string("batch"));
         QCOMPARE(hidden.symbolic.at(1).symbol, std::string("seq"));
         QCOMPARE(hidden.dims.at(1), 5);

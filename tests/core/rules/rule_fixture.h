@@ -59,7 +59,8 @@ inline QString rewritesText(const Rule& rule) {
                                          "LocalShapeAttribute",
                                          "LocalAttribute",
                                          "RunAsReshape",
-                                         "Placeholder"};
+                                         "Placeholder",
+                                         "SetAttribute"};
     std::string text;
     for (const Rewrite& rewrite : rule.rewrites) {
         text += (text.empty() ? "" : "; ") + std::string(kNames[static_cast<int>(rewrite.kind)]);

@@ -88,6 +88,35 @@ private slots:
             QSKIP("needs ONNX Runtime, which is not there");
     }
 
+    void anEmptyShardContributesTheIdentity_data() {
+        QTest::addColumn<QString>("op");
+        QTest::addColumn<bool>("scattered");
+        for (const char* op : {"ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceMean"})
+            for (const bool scattered : {false, true})
+                QTest::addRow("%s, %s", op, scattered ? "scattered" : "whole") << op << scattered;
+    }
+    /// 5 over 4 devices in blocks of 2: the last has nothing to add.
+    void anEmptyShardContributesTheIdentity() {
+        QFETCH(QString, op);
+        QFETCH(bool, scattered);
+        ModelBuilder builder;
+        builder.input("x", {5, 8}).ints("axes", {0});
+        builder.op(op.toStdString(), {"x", "axes"}, {"y"}, "r");
+        std::vector<std::string> shards{"x:0=tp"};
+        if (scattered)
+            shards.push_back("y:1=tp");
+        RunRequest request;
+        request.modelBytes =
+            annotated(builder.output("y", {1, 8}).document(), "tp=4", shards);
+        request.verify = VerifyMode::Outputs;
+        Recorder recorder;
+        const RunReport report = reportOf(runJob(request, recorder.sink()));
+        QVERIFY(report.verified == true);
+        QVERIFY(report.executed == report.predicted);
+        QVERIFY(report.executed == (std::map<std::string, RunKindTotal>{
+                                       {scattered ? "reduce-scatter" : "all-reduce", {1, 32}}}));
+    }
+
     void anAnnotatedModelRunsAndVerifies() {
         Recorder recorder;
         const RunOutcome outcome = runJob(megatron(), recorder.sink());

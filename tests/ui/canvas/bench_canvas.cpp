@@ -23,7 +23,8 @@ std::shared_ptr<const Model> grid(int columns, int length) {
         std::string value = "x";
         for (int i = 0; i < length; ++i) {
             const std::string name = std::to_string(c) + "_" + std::to_string(i);
-            builder.op(i % 3 == 0 ? "MatMul" : "Relu", {value}, {"v" + name}, "part" + std::to_string(c / 10) + "/n" + name);
+            builder.op(i % 3 == 0 ? "MatMul" : "Relu", {value}, {"v" + name},
+                       "part" + std::to_string(c / 10) + "/n" + name);
             value = "v" + name;
         }
     }
@@ -36,9 +37,8 @@ public:
     StallWatch() {
         m_clock.start();
         m_timer.setInterval(1);
-        connect(&m_timer, &QTimer::timeout, this, [this] {
-            m_longest = std::max(m_longest, m_clock.restart());
-        });
+        connect(&m_timer, &QTimer::timeout, this,
+                [this] { m_longest = std::max(m_longest, m_clock.restart()); });
         m_timer.start();
     }
     qint64 longest() const { return m_longest; }
@@ -86,11 +86,13 @@ private slots:
         canvas.show();
         canvas.setModel(*model);
         QTRY_VERIFY_WITH_TIMEOUT(canvas.scene(), 20000);
-        qInfo("first drawing after %lld ms, longest stall %lld ms", clock.elapsed(), watch.longest());
+        qInfo("first drawing after %lld ms, longest stall %lld ms", clock.elapsed(),
+              watch.longest());
         clock.restart();
         canvas.expandAll();
         QTRY_VERIFY_WITH_TIMEOUT(!canvas.isBusy(), 60000);
-        qInfo("everything open after %lld ms, longest stall %lld ms", clock.elapsed(), watch.longest());
+        qInfo("everything open after %lld ms, longest stall %lld ms", clock.elapsed(),
+              watch.longest());
         QCOMPARE(canvas.scene()->drawnNodeCount(), 7343);
         paintAll(*canvas.scene());
     }
@@ -99,7 +101,8 @@ private slots:
         ModelBuilder builder;
         builder.input("v0", {4});
         for (int i = 0; i < 100000; ++i)
-            builder.op("Identity", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)}, "n" + std::to_string(i));
+            builder.op("Identity", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)},
+                       "n" + std::to_string(i));
         const auto model = builder.model();
         StallWatch watch;
         QElapsedTimer clock;
@@ -109,11 +112,13 @@ private slots:
         canvas.show();
         canvas.setModel(model);
         QTRY_VERIFY_WITH_TIMEOUT(canvas.scene(), 20000);
-        qInfo("first drawing after %lld ms, longest stall %lld ms", clock.elapsed(), watch.longest());
+        qInfo("first drawing after %lld ms, longest stall %lld ms", clock.elapsed(),
+              watch.longest());
         clock.restart();
         canvas.expandAll();
         QTRY_VERIFY_WITH_TIMEOUT(!canvas.isBusy(), 60000);
-        qInfo("everything open after %lld ms, longest stall %lld ms", clock.elapsed(), watch.longest());
+        qInfo("everything open after %lld ms, longest stall %lld ms", clock.elapsed(),
+              watch.longest());
         QCOMPARE(canvas.scene()->drawnNodeCount(), 100000);
     }
 };

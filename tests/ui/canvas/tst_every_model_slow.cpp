@@ -38,11 +38,13 @@ void TstEveryModelSlow::goesThrough(const QString& path, int nodes, bool annotat
     const auto checked = timer.restart();
     const auto scene = drawModel(document->model, true);
     const auto drawn = timer.restart();
-    std::printf("%-28s nodes %6d drawn %6d edges %6d diagnostics %3d errors %d | open %lld ms, check %lld ms, draw %lld ms\n",
+    std::printf("%-28s nodes %6d drawn %6d edges %6d diagnostics %3d errors %d | open %lld ms, "
+                "check %lld ms, draw %lld ms\n",
                 qPrintable(QFileInfo(path).completeBaseName()), nodes, scene->drawnNodeCount(),
-                static_cast<int>(document->graph().edgeCount()), static_cast<int>((*analysis)->diagnostics.size()),
-                (*analysis)->count(Severity::Error), static_cast<long long>(opened), static_cast<long long>(checked),
-                static_cast<long long>(drawn));
+                static_cast<int>(document->graph().edgeCount()),
+                static_cast<int>((*analysis)->diagnostics.size()),
+                (*analysis)->count(Severity::Error), static_cast<long long>(opened),
+                static_cast<long long>(checked), static_cast<long long>(drawn));
     std::fflush(stdout);
     QCOMPARE(scene->drawnNodeCount(), nodes);
     if (!annotated) {
@@ -53,7 +55,8 @@ void TstEveryModelSlow::goesThrough(const QString& path, int nodes, bool annotat
     QVERIFY(file.open(QIODevice::ReadOnly));
     const auto bytes = document->toBytes();
     QVERIFY(bytes);
-    QVERIFY2(file.readAll() == QByteArray::fromStdString(*bytes), "saving without an edit changes the file");
+    QVERIFY2(file.readAll() == QByteArray::fromStdString(*bytes),
+             "saving without an edit changes the file");
 }
 
 void TstEveryModelSlow::everySharedModel() {
@@ -65,8 +68,9 @@ void TstEveryModelSlow::everySharedModel() {
     QVERIFY(!entries.isEmpty());
     for (auto it = entries.begin(); it != entries.end(); ++it) {
         const QJsonObject entry = it.value().toObject();
-        goesThrough(QString::fromStdString((manifest->parent_path() / it.key().toStdString()).string()),
-                    entry["nodes_incl_subgraphs"].toInt(), entry["annotated_nodes"].toInt() > 0);
+        goesThrough(
+            QString::fromStdString((manifest->parent_path() / it.key().toStdString()).string()),
+            entry["nodes_incl_subgraphs"].toInt(), entry["annotated_nodes"].toInt() > 0);
         if (QTest::currentTestFailed())
             QFAIL(qPrintable(it.key()));
     }
@@ -80,7 +84,8 @@ void TstEveryModelSlow::everyGeneratedModel() {
         QSKIP("everyGeneratedModel needs Python with onnx (SHARDWRIGHT_PYTHON)");
     QTemporaryDir folder;
     QProcess process;
-    process.start(python, {QString::fromStdString(generator->string()), "--out", folder.path(), "--all"});
+    process.start(python,
+                  {QString::fromStdString(generator->string()), "--out", folder.path(), "--all"});
     QVERIFY(process.waitForFinished(600000));
     QVERIFY2(process.exitCode() == 0, process.readAllStandardError().constData());
     QStringList models;
@@ -89,7 +94,8 @@ void TstEveryModelSlow::everyGeneratedModel() {
     QVERIFY(models.size() > 20);
     process.start(python, QStringList{QFINDTESTDATA("count_nodes.py")} + models);
     QVERIFY(process.waitForFinished(600000));
-    const QStringList lines = QString::fromUtf8(process.readAllStandardOutput()).split('\n', Qt::SkipEmptyParts);
+    const QStringList lines =
+        QString::fromUtf8(process.readAllStandardOutput()).split('\n', Qt::SkipEmptyParts);
     QCOMPARE(lines.size(), models.size());
     for (const QString& line : lines) {
         const QString path = line.section(' ', 0, -2);

@@ -34,7 +34,8 @@ std::shared_ptr<const Model> longChain(int length) {
     ModelBuilder builder;
     builder.input("v0", {4});
     for (int i = 0; i < length; ++i)
-        builder.op("Relu", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)}, "n" + std::to_string(i));
+        builder.op("Relu", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)},
+                   "n" + std::to_string(i));
     return builder.output("v" + std::to_string(length), {4}).model();
 }
 
@@ -57,7 +58,9 @@ struct Shown {
         }
         return {};
     }
-    QPoint at(NodeId node) const { return canvas.fromScene(canvas.scene()->rectOf(node).center()).toPoint(); }
+    QPoint at(NodeId node) const {
+        return canvas.fromScene(canvas.scene()->rectOf(node).center()).toPoint();
+    }
     QRectF rectOf(ScopeId scope) const {
         return canvas.scene()->boxes()[static_cast<std::size_t>(canvas.scene()->boxOf(scope))].rect;
     }
@@ -95,7 +98,8 @@ private slots:
         shown.click(shown.node("one"));
         QCOMPARE(shown.canvas.selectedNodes(), QList<NodeId>{shown.node("one")});
         shown.click(shown.node("two"), Qt::ControlModifier);
-        QCOMPARE(shown.canvas.selectedNodes(), (QList<NodeId>{shown.node("one"), shown.node("two")}));
+        QCOMPARE(shown.canvas.selectedNodes(),
+                 (QList<NodeId>{shown.node("one"), shown.node("two")}));
         shown.click(shown.node("one"), Qt::ControlModifier);
         QCOMPARE(shown.canvas.selectedNodes(), QList<NodeId>{shown.node("two")});
         QCOMPARE(spy.count(), 3);
@@ -108,9 +112,11 @@ private slots:
         const ValueId value = valueNamed(shown.model->graph(), "a");
         const auto edges = shown.canvas.scene()->edgesOfValue(value);
         QVERIFY(!edges.empty());
-        const auto points = shown.canvas.scene()->points(shown.canvas.scene()->edges()[static_cast<std::size_t>(edges[0])]);
+        const auto points = shown.canvas.scene()->points(
+            shown.canvas.scene()->edges()[static_cast<std::size_t>(edges[0])]);
         const QPointF middle = (points[0] + points[1]) / 2;
-        QTest::mouseClick(shown.canvas.viewport(), Qt::LeftButton, {}, shown.canvas.fromScene(middle).toPoint());
+        QTest::mouseClick(shown.canvas.viewport(), Qt::LeftButton, {},
+                          shown.canvas.fromScene(middle).toPoint());
         QCOMPARE(shown.canvas.selectedValue(), value);
     }
 
@@ -133,7 +139,8 @@ private slots:
         QVERIFY(shown.canvas.isExpanded(scope));
         QSignalSpy spy(&shown.canvas, &GraphCanvas::scopeToggled);
         const QPointF title = shown.rectOf(scope).topLeft() + QPointF(80, 12);
-        QTest::mouseDClick(shown.canvas.viewport(), Qt::LeftButton, {}, shown.canvas.fromScene(title).toPoint());
+        QTest::mouseDClick(shown.canvas.viewport(), Qt::LeftButton, {},
+                           shown.canvas.fromScene(title).toPoint());
         QVERIFY(shown.wait());
         QVERIFY(!shown.canvas.isExpanded(scope));
         QCOMPARE(shown.canvas.scene()->boxOf(shown.node("layer/first")), -1);
@@ -153,7 +160,8 @@ private slots:
         shown.canvas.setExpanded(scope, false);
         QVERIFY(shown.wait());
         const QPointF after = shown.canvas.fromScene(shown.rectOf(scope).topLeft());
-        QVERIFY2((before - after).manhattanLength() < 2, qPrintable(QStringLiteral("%1 %2").arg(after.x()).arg(after.y())));
+        QVERIFY2((before - after).manhattanLength() < 2,
+                 qPrintable(QStringLiteral("%1 %2").arg(after.x()).arg(after.y())));
     }
 
     void rubberBandSelects() {
@@ -161,10 +169,11 @@ private slots:
         const QRectF one = shown.canvas.scene()->rectOf(shown.node("one"));
         const QRectF two = shown.canvas.scene()->rectOf(shown.node("two"));
         const QRectF both = one.united(two).adjusted(-6, -6, 6, 6);
-        const QPoint from = shown.canvas.fromScene(both.topLeft()).toPoint(), to = shown.canvas.fromScene(both.bottomRight()).toPoint();
+        const QPoint from = shown.canvas.fromScene(both.topLeft()).toPoint(),
+                     to = shown.canvas.fromScene(both.bottomRight()).toPoint();
         QTest::mousePress(shown.canvas.viewport(), Qt::LeftButton, Qt::ShiftModifier, from);
-        QMouseEvent move(QEvent::MouseMove, to, shown.canvas.viewport()->mapToGlobal(to), Qt::NoButton, Qt::LeftButton,
-                         Qt::ShiftModifier);
+        QMouseEvent move(QEvent::MouseMove, to, shown.canvas.viewport()->mapToGlobal(to),
+                         Qt::NoButton, Qt::LeftButton, Qt::ShiftModifier);
         QCoreApplication::sendEvent(shown.canvas.viewport(), &move);
         QTest::mouseRelease(shown.canvas.viewport(), Qt::LeftButton, Qt::ShiftModifier, to);
         QCOMPARE(shown.canvas.selectedNodes().size(), 2);
@@ -174,8 +183,8 @@ private slots:
         Shown shown(smallModel());
         const QPointF mouse(300, 200);
         const QPointF held = shown.canvas.toScene(mouse);
-        QWheelEvent wheel(mouse, shown.canvas.viewport()->mapToGlobal(mouse), {}, {0, 120}, Qt::NoButton,
-                          Qt::ControlModifier, Qt::NoScrollPhase, false);
+        QWheelEvent wheel(mouse, shown.canvas.viewport()->mapToGlobal(mouse), {}, {0, 120},
+                          Qt::NoButton, Qt::ControlModifier, Qt::NoScrollPhase, false);
         const double zoom = shown.canvas.zoom();
         QCoreApplication::sendEvent(shown.canvas.viewport(), &wheel);
         QVERIFY(shown.canvas.zoom() > zoom);
@@ -198,7 +207,8 @@ private slots:
         Shown shown(longChain(300));
         QVERIFY(shown.canvas.zoom() >= 0.6);
         QVERIFY(shown.canvas.visibleSceneRect().intersects(shown.canvas.scene()->startRect()));
-        QVERIFY(shown.canvas.scene()->bounds().height() > 10 * shown.canvas.visibleSceneRect().height());
+        QVERIFY(shown.canvas.scene()->bounds().height() >
+                10 * shown.canvas.visibleSceneRect().height());
         QTest::keyClick(&shown.canvas, Qt::Key_F);
         QTest::keyClick(&shown.canvas, Qt::Key_Home);
         QVERIFY(shown.canvas.visibleSceneRect().intersects(shown.canvas.scene()->startRect()));
@@ -304,13 +314,14 @@ private slots:
     }
 
     void strangeNamesAreHarmless() {
-        Shown shown(ModelBuilder{}
-                        .input("<b>x</b>", {4})
-                        .op("Relu", {"<b>x</b>"}, {"a@/:\n\xF0\x9F\x98\x80"}, std::string(10000, 'n'))
-                        .op("Relu", {"a@/:\n\xF0\x9F\x98\x80"}, {""}, "")
-                        .op("Neg", {"a@/:\n\xF0\x9F\x98\x80"}, {"y"}, "<img src=x>\x01")
-                        .output("y", {4})
-                        .model());
+        Shown shown(
+            ModelBuilder{}
+                .input("<b>x</b>", {4})
+                .op("Relu", {"<b>x</b>"}, {"a@/:\n\xF0\x9F\x98\x80"}, std::string(10000, 'n'))
+                .op("Relu", {"a@/:\n\xF0\x9F\x98\x80"}, {""}, "")
+                .op("Neg", {"a@/:\n\xF0\x9F\x98\x80"}, {"y"}, "<img src=x>\x01")
+                .output("y", {4})
+                .model());
         shown.canvas.setEdgeText(GraphCanvas::EdgeText::Name);
         QVERIFY(!shown.canvas.viewport()->grab().isNull());
         for (const PlacedBox& box : shown.canvas.scene()->boxes())
@@ -322,7 +333,8 @@ private slots:
         QTemporaryDir folder;
         QString error;
         for (const char* name : {"g.svg", "g.pdf", "g.png"}) {
-            QVERIFY2(exportGraph(*scene, nullptr, folder.filePath(QLatin1String(name)), {}, &error), qPrintable(error));
+            QVERIFY2(exportGraph(*scene, nullptr, folder.filePath(QLatin1String(name)), {}, &error),
+                     qPrintable(error));
         }
         QFile svg(folder.filePath(QStringLiteral("g.svg")));
         QVERIFY(svg.open(QIODevice::ReadOnly));
@@ -332,7 +344,8 @@ private slots:
         ExportOptions part;
         part.part = QRectF(0, 0, 60, 40);
         part.scale = 2;
-        QVERIFY(exportGraph(*scene, nullptr, folder.filePath(QStringLiteral("p.png")), part, &error));
+        QVERIFY(
+            exportGraph(*scene, nullptr, folder.filePath(QStringLiteral("p.png")), part, &error));
         QCOMPARE(QImage(folder.filePath(QStringLiteral("p.png"))).size(), QSize(120, 80));
     }
 
@@ -340,10 +353,13 @@ private slots:
         const auto scene = drawModel(longChain(380), true);
         QTemporaryDir folder;
         QString error;
-        QVERIFY(!exportGraph(*scene, nullptr, folder.filePath(QStringLiteral("g.png")), {}, &error));
-        QVERIFY2(error.contains(QStringLiteral("16384")) && error.contains(QStringLiteral("SVG")), qPrintable(error));
+        QVERIFY(
+            !exportGraph(*scene, nullptr, folder.filePath(QStringLiteral("g.png")), {}, &error));
+        QVERIFY2(error.contains(QStringLiteral("16384")) && error.contains(QStringLiteral("SVG")),
+                 qPrintable(error));
         QVERIFY(exportGraph(*scene, nullptr, folder.filePath(QStringLiteral("g.svg")), {}, &error));
-        QVERIFY(!exportGraph(*scene, nullptr, folder.filePath(QStringLiteral("g.gif")), {}, &error));
+        QVERIFY(
+            !exportGraph(*scene, nullptr, folder.filePath(QStringLiteral("g.gif")), {}, &error));
         QVERIFY(!exportGraph(*scene, nullptr, QStringLiteral("/no/such/folder/g.svg"), {}, &error));
         QVERIFY(error.contains(QStringLiteral("/no/such/folder")));
     }
@@ -369,13 +385,20 @@ private slots:
             palette.setColor(QPalette::Text, dark ? QColor(230, 230, 230) : QColor(Qt::black));
             const CanvasTheme theme = CanvasTheme::fromPalette(palette);
             for (int f = 0; f <= static_cast<int>(OpFamily::Other); ++f)
-                QVERIFY(contrast(theme.family(static_cast<OpFamily>(f)), theme.familyText(static_cast<OpFamily>(f))) >= 4.5);
-            for (const auto& [text, ground] : {std::pair{theme.text, theme.box}, {theme.mutedText, theme.box},
-                                               {theme.mutedText, theme.background}, {theme.mutedText, theme.scopeBox},
-                                               {theme.mutedText, theme.scopeTitle}, {theme.text, theme.scopeTitle},
-                                               {theme.text, theme.input}, {theme.text, theme.output},
-                                               {theme.portalText, theme.portal}, {theme.communication, theme.scopeBox}})
-                QVERIFY2(contrast(text, ground) >= 4.5, qPrintable(text.name() + " on " + ground.name()));
+                QVERIFY(contrast(theme.family(static_cast<OpFamily>(f)),
+                                 theme.familyText(static_cast<OpFamily>(f))) >= 4.5);
+            for (const auto& [text, ground] : {std::pair{theme.text, theme.box},
+                                               {theme.mutedText, theme.box},
+                                               {theme.mutedText, theme.background},
+                                               {theme.mutedText, theme.scopeBox},
+                                               {theme.mutedText, theme.scopeTitle},
+                                               {theme.text, theme.scopeTitle},
+                                               {theme.text, theme.input},
+                                               {theme.text, theme.output},
+                                               {theme.portalText, theme.portal},
+                                               {theme.communication, theme.scopeBox}})
+                QVERIFY2(contrast(text, ground) >= 4.5,
+                         qPrintable(text.name() + " on " + ground.name()));
             for (int axis = 0; axis < 16; ++axis)
                 QVERIFY(contrast(theme.axis(axis), readableOn(theme.axis(axis))) >= 4.5);
         }

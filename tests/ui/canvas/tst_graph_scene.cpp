@@ -14,7 +14,8 @@ using namespace shardwright::test;
 namespace {
 
 std::unique_ptr<GraphScene> sceneOf(std::shared_ptr<const Model> model) {
-    auto scene = std::make_unique<GraphScene>(SceneStructure::build(std::move(model), FixedTextMetrics()));
+    auto scene =
+        std::make_unique<GraphScene>(SceneStructure::build(std::move(model), FixedTextMetrics()));
     scene->setUseGraphviz(false);
     return scene;
 }
@@ -47,7 +48,9 @@ void checkPlaced(const PlacedScene& scene) {
     for (const PlacedBox& box : scene.boxes()) {
         QVERIFY(scene.bounds().adjusted(-1, -1, 1, 1).contains(box.rect.center()));
         if (box.parent >= 0)
-            QVERIFY(scene.boxes()[static_cast<std::size_t>(box.parent)].rect.adjusted(-1, -1, 1, 1).contains(box.rect.center()));
+            QVERIFY(scene.boxes()[static_cast<std::size_t>(box.parent)]
+                        .rect.adjusted(-1, -1, 1, 1)
+                        .contains(box.rect.center()));
     }
     for (const PlacedEdge& edge : scene.edges()) {
         QVERIFY(edge.from >= 0 && edge.to >= 0 && edge.pointCount >= 2);
@@ -63,8 +66,8 @@ bool overlap(const PlacedScene& scene) {
         scene.boxesIn(boxes[i].rect.adjusted(1, 1, -1, -1), found);
         for (const int j : found) {
             const PlacedBox& other = boxes[static_cast<std::size_t>(j)];
-            if (j != static_cast<int>(i) && other.parent == boxes[i].parent && other.rect.height() > 0 &&
-                boxes[i].rect.height() > 0)
+            if (j != static_cast<int>(i) && other.parent == boxes[i].parent &&
+                other.rect.height() > 0 && boxes[i].rect.height() > 0)
                 return true;
         }
     }
@@ -85,35 +88,43 @@ private slots:
         const QJsonObject entries = QJsonDocument::fromJson(file.readAll()).object();
         QVERIFY(!entries.isEmpty());
         for (const auto& path : sharedModels()) {
-            const QJsonObject entry = entries.value(QString::fromStdString(path.filename().string())).toObject();
+            const QJsonObject entry =
+                entries.value(QString::fromStdString(path.filename().string())).toObject();
             const auto model = Model::load(path);
             QVERIFY2(model, path.c_str());
             const auto scene = sceneOf(*model);
             scene->expandAll();
             const auto placed = scene->place();
-            QCOMPARE(placed->drawnNodeCount(), entry.value(QStringLiteral("nodes_incl_subgraphs")).toInt());
+            QCOMPARE(placed->drawnNodeCount(),
+                     entry.value(QStringLiteral("nodes_incl_subgraphs")).toInt());
             checkPlaced(*placed);
             QVERIFY2(!overlap(*placed), path.c_str());
         }
     }
 
     void bodiesAndFunctionsAreScopes() {
-        const auto model = ModelBuilder{}
-                               .input("c", {1}, onnx::TensorProto::BOOL)
-                               .input("x", {4})
-                               .op("If", {"c"}, {"y"}, "choose",
-                                   {{"then_branch", ModelBuilder{}.op("Relu", {"x"}, {"a"}, "t").output("a", {4}).graph()},
-                                    {"else_branch", ModelBuilder{}.op("Neg", {"x"}, {"b"}, "e").output("b", {4}).graph()}})
-                               .opset("my", 1)
-                               .op("Twice", {"y"}, {"z"}, "call", {}, "my")
-                               .op("Twice", {"z"}, {"q"}, "again", {}, "my")
-                               .function("my", "Twice", ModelBuilder{}.input("i", {4}).op("Add", {"i", "i"}, {"o"}, "add").output("o"))
-                               .output("q", {4})
-                               .model();
+        const auto model =
+            ModelBuilder{}
+                .input("c", {1}, onnx::TensorProto::BOOL)
+                .input("x", {4})
+                .op("If", {"c"}, {"y"}, "choose",
+                    {{"then_branch",
+                      ModelBuilder{}.op("Relu", {"x"}, {"a"}, "t").output("a", {4}).graph()},
+                     {"else_branch",
+                      ModelBuilder{}.op("Neg", {"x"}, {"b"}, "e").output("b", {4}).graph()}})
+                .opset("my", 1)
+                .op("Twice", {"y"}, {"z"}, "call", {}, "my")
+                .op("Twice", {"z"}, {"q"}, "again", {}, "my")
+                .function(
+                    "my", "Twice",
+                    ModelBuilder{}.input("i", {4}).op("Add", {"i", "i"}, {"o"}, "add").output("o"))
+                .output("q", {4})
+                .model();
         const auto scene = sceneOf(model);
         scene->expandAll();
         const auto placed = scene->place();
-        QCOMPARE(placed->drawnNodeCount(), 6);  // If, Relu, Neg, two calls, and the function's Add once.
+        QCOMPARE(placed->drawnNodeCount(),
+                 6);  // If, Relu, Neg, two calls, and the function's Add once.
         // A capture is drawn from the outer input into the body.
         const int inner = placed->boxOf(nodeNamed(model->graph(), "t"));
         QVERIFY(inner >= 0);
@@ -130,6 +141,39 @@ private slots:
                                .model();
         const auto placed = sceneOf(model)->place();
         QCOMPARE(placed->edges().size(), std::size_t(3));
+    }
+
+    void nodesAmidAScopeAreDrawnInIt() {
+        // As PyTorch's exporter writes it: the Split has no scope, what it reads and what reads it
+        // do.
+        const auto model = ModelBuilder{}
+                               .input("x", {4})
+                               .op("Relu", {"x"}, {"a"}, "layer/first")
+                               .op("Split", {"a"}, {"b", "c"}, "lost")
+                               .op("Add", {"b", "c"}, {"d"}, "layer/last")
+                               .op("Neg", {"d"}, {"y"}, "outside")
+                               .output("y", {2})
+                               .model();
+        const auto scene = sceneOf(model);
+        const GraphIndex& graph = model->graph();
+        QCOMPARE(scene->structure().place(nodeNamed(graph, "lost")).scope, scopeAt(graph, "layer"));
+        QCOMPARE(scene->structure().place(nodeNamed(graph, "outside")).scope, ScopeId(0));
+        scene->collapseAll();
+        for (const PlacedBox& box : scene->place()->boxes())
+            QVERIFY(box.kind != BoxKind::PortalIn);
+    }
+
+    void scopeOfOneNodeHasNoBox() {
+        const auto model = ModelBuilder{}
+                               .input("x", {4})
+                               .op("Relu", {"x"}, {"a"}, "layer/proj/Relu")
+                               .op("Neg", {"a"}, {"y"}, "layer/Neg")
+                               .output("y", {4})
+                               .model();
+        const auto scene = sceneOf(model);
+        const NodeId node = nodeNamed(model->graph(), "layer/proj/Relu");
+        QCOMPARE(scene->structure().place(node).scope, scopeAt(model->graph(), "layer"));
+        QVERIFY(!scene->setExpanded(scopeAt(model->graph(), "layer/proj"), true));
     }
 
     void openingLaysOutThatScopeOnly() {
@@ -179,7 +223,8 @@ private slots:
         const auto placed = scene->place();
         int stubs = 0;
         for (const PlacedBox& box : placed->boxes())
-            stubs += box.kind == BoxKind::PortalIn && box.value == valueNamed(model->graph(), "mask");
+            stubs +=
+                box.kind == BoxKind::PortalIn && box.value == valueNamed(model->graph(), "mask");
         QCOMPARE(stubs, 12);
         QVERIFY(!overlap(*placed));
     }
@@ -209,14 +254,21 @@ private slots:
                                .output("y", {4})
                                .model();
         const auto placed = sceneOf(model)->place();
-        const auto box = [&](const char* name) { return placed->boxOf(nodeNamed(model->graph(), name)); };
-        QCOMPARE(placed->boxes()[static_cast<std::size_t>(placed->neighbour(box("top"), Walk::Producer))].kind, BoxKind::Input);
+        const auto box = [&](const char* name) {
+            return placed->boxOf(nodeNamed(model->graph(), name));
+        };
+        QCOMPARE(
+            placed->boxes()[static_cast<std::size_t>(placed->neighbour(box("top"), Walk::Producer))]
+                .kind,
+            BoxKind::Input);
         const int below = placed->neighbour(box("top"), Walk::Consumer);
         QVERIFY(below == box("left") || below == box("right"));
         QCOMPARE(placed->neighbour(below, Walk::Consumer), box("bottom"));
         QCOMPARE(placed->neighbour(below, Walk::Producer), box("top"));
-        const bool leftFirst = placed->rectOf(nodeNamed(model->graph(), "left")).x() < placed->rectOf(nodeNamed(model->graph(), "right")).x();
-        const int leftmost = leftFirst ? box("left") : box("right"), rightmost = leftFirst ? box("right") : box("left");
+        const bool leftFirst = placed->rectOf(nodeNamed(model->graph(), "left")).x() <
+                               placed->rectOf(nodeNamed(model->graph(), "right")).x();
+        const int leftmost = leftFirst ? box("left") : box("right"),
+                  rightmost = leftFirst ? box("right") : box("left");
         QCOMPARE(placed->neighbour(leftmost, Walk::Right), rightmost);
         QCOMPARE(placed->neighbour(rightmost, Walk::Left), leftmost);
         QCOMPARE(placed->neighbour(leftmost, Walk::Left), -1);

@@ -23,7 +23,8 @@ LayoutInput graph(int items, std::vector<std::pair<int, int>> edges) {
     input.items.assign(static_cast<std::size_t>(items), {100, 40, LayoutInput::Pin::None});
     std::map<int, int> nets;
     for (const auto& [from, to] : edges)
-        input.edges.push_back({from, to, nets.try_emplace(from, static_cast<int>(nets.size())).first->second});
+        input.edges.push_back(
+            {from, to, nets.try_emplace(from, static_cast<int>(nets.size())).first->second});
     input.netCount = static_cast<int>(nets.size());
     return input;
 }
@@ -47,7 +48,8 @@ LayoutInput randomGraph(int items, unsigned seed) {
     return graph(items, std::move(edges));
 }
 
-std::shared_ptr<const Arrangement> arranged(const LayoutInput& input, std::shared_ptr<const RankedLayout> layout) {
+std::shared_ptr<const Arrangement> arranged(const LayoutInput& input,
+                                            std::shared_ptr<const RankedLayout> layout) {
     std::vector<ItemShape> shapes;
     for (const auto& item : input.items)
         shapes.push_back({item.width, item.height, false, {}, {}});
@@ -230,7 +232,8 @@ private slots:
         for (const char* plain : {"", "graph 1 2 3\n", "node n0 1\nstop\n", "node n0 1 2\nstop\n",
                                   "node n0 1 2\nnode n1 1 1\nedge n0 n1 999999999 0 0\nstop\n"})
             QVERIFY(!rankedFromPlain(input, {false}, plain));
-        QVERIFY(rankedFromPlain(input, {false}, "node n0 1 2\nnode n1 1 1\nedge n0 n1 2 1 2 1 1\nstop\n"));
+        QVERIFY(rankedFromPlain(input, {false},
+                                "node n0 1 2\nnode n1 1 1\nedge n0 n1 2 1 2 1 1\nstop\n"));
     }
 
     void programThatHangsIsEnded() {
