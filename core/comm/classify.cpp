@@ -94,12 +94,20 @@ bool contributesEverywhere(const Traffic& t) {
     return true;
 }
 
-CollectiveKind classifyReduction(const GroupOperation& group, const Traffic& t, const DeviceGroup& targets) {
+/// Who sends no term must have had an empty share of the sum: it contributes the identity.
+bool allContribute(const GroupOperation& group, const Traffic& t, const DeviceGroup& sources) {
+    return std::all_of(group.devices.begin(), group.devices.end(), [&](DeviceId device) {
+        return t.senders.count(device) > 0 || isIn(device, sources);
+    });
+}
+
+CollectiveKind classifyReduction(const GroupOperation& group, const Traffic& t,
+                                 const DeviceGroup& sources, const DeviceGroup& targets) {
     if (t.received.size() != t.receivers.size() || !contributesEverywhere(t))
         return CollectiveKind::Region;
     if (t.receivers.size() == 1)
         return CollectiveKind::Reduce;
-    if (t.senders.size() != group.devices.size())
+    if (!allContribute(group, t, sources))
         return CollectiveKind::Region;
     if (t.receivers.size() == group.devices.size() && receiversAgree(t))
         return CollectiveKind::AllReduce;
@@ -166,7 +174,7 @@ CollectiveKind classify(const GroupOperation& group, const DeviceGroup& sourceDe
                         const DeviceGroup& targetDevices) {
     const Traffic traffic(group);
     if (isReduction(group))
-        return classifyReduction(group, traffic, targetDevices);
+        return classifyReduction(group, traffic, sourceDevices, targetDevices);
     if (traffic.sendsTo.size() == 1)
         return classifyOneSender(traffic);
     if (isPermutation(traffic))

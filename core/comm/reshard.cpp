@@ -75,7 +75,7 @@ std::vector<Part> partsFor(const std::vector<SourcePiece>& sources, const Layout
         for (const Box& wanted : target.holding(device))
             for (const SourcePiece& piece : sources) {
                 Box box = wanted.intersect(piece.box);
-                if (box.empty() || piece.devices.empty())
+                if (piece.empty || box.empty() || piece.devices.empty())
                     continue;
                 parts.push_back({choice.nearest(piece.devices, device), device, std::move(box), piece.term});
             }
@@ -184,10 +184,9 @@ std::vector<SourcePiece> piecesOf(const CellGrid& cells, std::size_t outputSlot)
             const auto index = static_cast<std::size_t>(f);
             piece.term = static_cast<int>(piece.term * cells.cuts[index].classes() + at[index]);
         }
-        // A cell without elements adds nothing to a sum, and holds an empty block of a result.
         piece.box = cells.outputBox(outputSlot, at);
-        if (cells.emptyCell(cell) && !piece.box.empty())
-            continue;
+        // A cell without elements holds nothing of a result, but its devices take part in the sum.
+        piece.empty = cells.emptyCell(cell);
         piece.devices = cells.devices[static_cast<std::size_t>(cell)];
         pieces.push_back(std::move(piece));
     }

@@ -53,6 +53,7 @@ struct SourcePiece {
     Box box;
     int term = 0;
     DeviceGroup devices;
+    bool empty = false;  ///< Of an empty cell: no elements, but its devices take part in the sum.
 };
 
 /// Plans the way from `sources` to `target`. With several terms each target element gets every term once. A receiver

@@ -4,6 +4,7 @@
 #include "model/shapes.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 // How parts become a call. The parts of an exchange are in one order that all devices see, so both
@@ -189,8 +190,9 @@ private:
         const bool toRoot = m_operation->kind == CollectiveKind::Reduce;
         const Boxes boxes = boxesTo(toRoot ? m_transfer.root : m_operation->devices.front());
         for (const int term : ownTerms())
-            m_transfer.sendBytes = packAll(boxes, term, 0);
-        m_transfer.takesPart = !ownTerms().empty();
+            packAll(boxes, term, 0);
+        m_transfer.takesPart = !toRoot || !ownTerms().empty();
+        m_transfer.sendBytes = m_transfer.takesPart ? bytesOf(boxes) : 0;
         if (!toRoot || self() == m_transfer.root)
             m_transfer.receiveBytes = unpackAll(boxes, 0);
     }
@@ -202,8 +204,9 @@ private:
             std::size_t offset = 0;
             for (const DeviceId device : m_operation->devices)
                 offset = packAll(boxesTo(device), term, offset);
-            m_transfer.sendBytes = offset;
         }
+        m_transfer.sendBytes =
+            std::accumulate(m_transfer.counts.begin(), m_transfer.counts.end(), std::size_t{0});
         m_transfer.receiveBytes = unpackAll(boxesTo(self()), 0);
     }
 
