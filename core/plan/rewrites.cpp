@@ -144,10 +144,7 @@ void TileWriter::fillShapeOnly() {
 
 void TileWriter::apply(const Rewrite& rewrite, onnx::NodeProto& node) {
     switch (rewrite.kind) {
-        case Rewrite::Kind::LocalShapeInput:
-            setInput(rewrite.slot, m_writer.ints(dimsOf(
-                                       m_tile.outputs[static_cast<std::size_t>(rewrite.output)])));
-            break;
+        case Rewrite::Kind::LocalShapeInput: setInput(rewrite.slot, localShape(rewrite)); break;
         case Rewrite::Kind::LocalSizesInput:
         case Rewrite::Kind::LocalSizesAttribute: setSizes(rewrite, node); break;
         case Rewrite::Kind::ReplaceOperator:
@@ -170,6 +167,15 @@ void TileWriter::apply(const Rewrite& rewrite, onnx::NodeProto& node) {
             attribute.set_i(localProduct(rewrite.factors));
             break;
         }
+        case Rewrite::Kind::SetAttribute:
+            if (isSplit(m_cells, rewrite)) {
+                dropAttribute(node, rewrite.name);
+                auto& attribute = *node.add_attribute();
+                attribute.set_name(rewrite.name);
+                attribute.set_type(onnx::AttributeProto::STRING);
+                attribute.set_s(rewrite.text);
+            }
+            break;
         case Rewrite::Kind::RunAsReshape: runAsReshape(rewrite, node); break;
         case Rewrite::Kind::LocalSlice:    // Instead of the kernel, see writeSlices().
         case Rewrite::Kind::Placeholder:   // See fillShapeOnly().
@@ -182,6 +188,10 @@ void TileWriter::apply(const Rewrite& rewrite, onnx::NodeProto& node) {
 
 void TileWriter::replaceOperator(const Rewrite& rewrite, onnx::NodeProto& node) {
     node.set_op_type(rewrite.name);
+    if (!rewrite.axes.empty()) {
+        node.clear_attribute();
+        setAttribute(node, "axes", rewrite.axes);
+    }
     if (!rewrite.axesToInput)
         return;
     for (const auto& attribute : node.attribute())
@@ -198,6 +208,23 @@ void TileWriter::setSizes(const Rewrite& rewrite, onnx::NodeProto& node) {
         setInput(rewrite.slot, m_writer.ints(sizes));
     else
         setAttribute(node, rewrite.name, sizes);
+}
+
+std::string TileWriter::localShape(const Rewrite& rewrite) {
+    std::vector<std::int64_t> sizes =
+        dimsOf(m_tile.outputs[static_cast<std::size_t>(rewrite.output)]);
+    if (!rewrite.dims.empty()) {
+        std::vector<std::int64_t> some;
+        for (const int dim : rewrite.dims)
+            some.push_back(dim < 0 ? 1 : sizes[static_cast<std::size_t>(dim)]);
+        sizes = std::move(some);
+    }
+    const ValueId input =
+        m_context.graph.node(m_step.node).inputs[static_cast<std::size_t>(rewrite.slot)];
+    return m_context.info(input).elementType == onnx::TensorProto::INT32
+               ? m_writer.constant(integerTensor(onnx::TensorProto::INT32,
+                                                 {static_cast<std::int64_t>(sizes.size())}, sizes))
+               : m_writer.ints(sizes);
 }
 
 std::vector<std::int64_t> TileWriter::localSizes(int dim) const {

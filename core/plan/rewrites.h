@@ -36,6 +36,7 @@ private:
     void scale(const Rewrite& rewrite);
     void writeSlices(int output);
     void setInput(int slot, std::string name);
+    std::string localShape(const Rewrite& rewrite);
     std::vector<std::int64_t> localSizes(int dim) const;
     std::int64_t localProduct(const std::vector<int>& factors) const;
     ValueId outputValue(int output) const;

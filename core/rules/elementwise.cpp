@@ -120,7 +120,7 @@ constexpr const char* kBroadcast[] = {
     "BitwiseXor", "Div",         "Equal",    "Greater",    "GreaterOrEqual",
     "Less",       "LessOrEqual", "Max",      "Mean",       "Min",
     "Mod",        "Mul",         "Or",       "Pow",        "Sub",
-    "Sum",        "Where",       "Xor"};
+    "Sum",        "SwiGLU",      "Where",    "Xor"};
 
 }  // namespace
 

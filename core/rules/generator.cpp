@@ -2,8 +2,6 @@
 #include "rules/registry.h"
 #include "rules/rule_maker.h"
 
-#include <string_view>
-
 namespace shardwright {
 
 namespace {
@@ -50,14 +48,7 @@ std::optional<Rule> buildLike(const NodeContext& context) {
 void registerGenerator(Registry& registry) {
     for (const char* op : {"Shape", "Size"})
         registry.add({"", op, "generator", false, noRuleInProposal(op), buildShape, {}, {0}, true});
-    for (const char* op :
-         {"Constant", "ConstantOfShape", "Range", "RandomNormal", "RandomUniform"}) {
-        const bool random = op[0] == 'R' && op[1] == 'a' && op[2] == 'n' && op[3] == 'd';
-        const std::string reason =
-            random ? "random numbers must be drawn in one piece" : "it is made whole";
-        // A constant without inputs causes no layout, so that strict backends have nothing to
-        // refuse.
-        const bool strict = std::string_view(op).starts_with("Constant");
+    const auto addWhole = [&](const char* op, const std::string& reason, bool strict) {
         registry.add({"",
                       op,
                       "generator",
@@ -67,7 +58,15 @@ void registerGenerator(Registry& registry) {
                       {},
                       {},
                       false});
-    }
+    };
+    // A constant without inputs causes no layout, so that strict backends have nothing to refuse.
+    for (const char* op : {"Constant", "ConstantOfShape"})
+        addWhole(op, "it is made whole", true);
+    for (const char* op :
+         {"Range", "BlackmanWindow", "HammingWindow", "HannWindow", "MelWeightMatrix"})
+        addWhole(op, "it is made whole", false);
+    for (const char* op : {"RandomNormal", "RandomUniform", "Bernoulli", "Multinomial"})
+        addWhole(op, "random numbers must be drawn in one piece", false);
     for (const char* op : {"RandomNormalLike", "RandomUniformLike", "EyeLike"})
         registry.add({"", op, "generator", false, noRuleInProposal(op), buildLike, {}, {}, false});
 }

@@ -90,6 +90,14 @@ std::vector<std::int64_t> NodeContext::attributeInts(const char* name) const {
     return {attribute->ints().begin(), attribute->ints().end()};
 }
 
+std::vector<double> NodeContext::attributeReals(const char* name) const {
+    const auto* attribute = find(node, name);
+    if (attribute == nullptr ||
+        !isOf(*attribute, onnx::AttributeProto::FLOATS, attribute->floats_size() > 0))
+        return {};
+    return {attribute->floats().begin(), attribute->floats().end()};
+}
+
 bool NodeContext::hasAttribute(const char* name) const {
     return find(node, name) != nullptr;
 }

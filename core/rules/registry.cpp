@@ -60,10 +60,12 @@ const Registry& Registry::standard() {
     static const Registry kRegistry = [] {
         Registry registry;
         for (auto* family :
-             {registerElementwise, registerContraction, registerReduction, registerQuantization,
-              registerView, registerLayout, registerWindow, registerSlice, registerWholeAxis,
-              registerNormalization, registerIndexed, registerScatter, registerGenerator,
-              registerAttention})
+             {registerElementwise, registerContraction,   registerReduction,   registerQuantization,
+              registerView,        registerLayout,        registerWindow,      registerSlice,
+              registerWholeAxis,   registerNormalization, registerIndexed,     registerScatter,
+              registerGenerator,   registerAttention,     registerConvolution, registerPooling,
+              registerResize,      registerRecurrent,     registerSignal,      registerLoss,
+              registerSelection, registerContrib})
             family(registry);
         return registry;
     }();
@@ -132,7 +134,7 @@ std::string obstacle(const NodeContext& context, const OperatorEntry* entry) {
                 return problem;
     for (const ValueId id : context.node.outputs)
         if (std::string problem = unknownShape(context, id); !problem.empty())
-            return problem;
+            return entry->dataDependent.empty() ? problem : problem + ": " + entry->dataDependent;
     return {};
 }
 

@@ -26,6 +26,9 @@ struct OperatorEntry {
     std::vector<int> shapeOnlySlots;
     /// False: equal whatever the attributes (Constant).
     bool readsAttributes = true;
+    /// Why the sizes of the outputs may depend on the data; empty where they never do. Said where
+    /// they are not known, so that the node runs whole.
+    std::string dataDependent{};
 };
 
 /// The table of all operators with a rule. Families register themselves through their one function
@@ -65,7 +68,15 @@ void registerIndexed(Registry& registry);  ///< Gather, GatherElements, GatherND
 void registerScatter(Registry& registry);  ///< ScatterElements, ScatterND.
 void registerGenerator(
     Registry& registry);  ///< Constant, ConstantOfShape, Range, Shape, Size, *Like.
-void registerAttention(Registry& registry);  ///< Attention, RotaryEmbedding (opset 23).
+void registerContrib(Registry& registry);    ///< ONNX Runtime's com.microsoft.
+void registerAttention(Registry& registry);    ///< Attention, RotaryEmbedding (opset 23).
+void registerConvolution(Registry& registry);  ///< Conv and its kin, also quantised and deformable.
+void registerPooling(Registry& registry);      ///< Pools, global pools, regions of interest.
+void registerResize(Registry& registry);       ///< Resize, grids, CenterCropPad, Col2Im.
+void registerRecurrent(Registry& registry);    ///< RNN, GRU, LSTM, LinearAttention.
+void registerSignal(Registry& registry);       ///< DFT, STFT.
+void registerLoss(Registry& registry);
+void registerSelection(Registry& registry);  ///< Sizes that depend on the data; TfIdfVectorizer.
 
 /// All dimensions whole, for operators without a rule and nodes whose shapes are unknown. `family`
 /// is "fallback".

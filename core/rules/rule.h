@@ -60,7 +60,8 @@ struct SliceExtra {
 struct Rewrite {
     enum class Kind {
         LocalShapeInput,      ///< Input `slot` becomes the local shape of output `output` (Reshape,
-                              ///< Expand).
+                              ///< Expand); where `dims` is given, its sizes along those (Resize
+                              ///< with axes), -1 standing for a size that nobody reads.
         LocalSizesInput,      ///< Input `slot` becomes the local sizes of all outputs along `dim`
                               ///< (Split).
         LocalSizesAttribute,  ///< Attribute `name` likewise (Split before opset 13).
@@ -80,6 +81,8 @@ struct Rewrite {
         /// Input `slot` is read for its shape or type only: feed it zeros of its global shape,
         /// where `name` is "type" any tensor of its element type (CastLike).
         Placeholder,
+        SetAttribute,  ///< Attribute `name` becomes the string `text` when `factor` is split (the
+                       ///< mean of a loss, which is summed first).
     };
     Kind kind;
     int slot = -1;
@@ -91,6 +94,11 @@ struct Rewrite {
     std::vector<int> factors{};  ///< Of LocalAttribute.
     /// ReplaceOperator: attribute `axes` becomes input 1 (ReduceSum since opset 13).
     bool axesToInput = false;
+    /// Of ReplaceOperator: the axes of the operator that runs instead, where the node has none
+    /// (GlobalAveragePool); its other attributes are dropped.
+    std::vector<std::int64_t> axes{};
+    std::vector<int> dims{};  ///< Of LocalShapeInput.
+    std::string text{};       ///< Of SetAttribute.
 };
 
 /// The factor rule of one node with known shapes. Immutable; equal nodes share one.
@@ -140,6 +148,7 @@ struct NodeContext {
     std::string attribute(const char* name, const char* otherwise) const;
     /// Empty when absent.
     std::vector<std::int64_t> attributeInts(const char* name) const;
+    std::vector<double> attributeReals(const char* name) const;
     bool hasAttribute(const char* name) const;
 };
 

@@ -72,6 +72,7 @@ public:
     void number(std::int64_t value) {
         m_bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
     }
+    void real(double value) { m_bytes.append(reinterpret_cast<const char*>(&value), sizeof value); }
     void text(std::string_view value) {
         number(static_cast<std::int64_t>(value.size()));
         m_bytes.append(value);
@@ -93,11 +94,12 @@ public:
         text(attribute.name());
         number(attribute.type());
         number(attribute.i());
-        const float real = attribute.f();
-        m_bytes.append(reinterpret_cast<const char*>(&real), sizeof real);
+        real(static_cast<double>(attribute.f()));
         text(attribute.s());
         numbers(attribute.ints());
         number(attribute.floats_size());
+        for (const float value : attribute.floats())
+            real(static_cast<double>(value));
         number(attribute.strings_size());
     }
     void constant(const NodeContext& context, int slot) {
@@ -108,6 +110,8 @@ public:
         numbers(value->dims);
         numbers(value->ints);
         number(static_cast<std::int64_t>(value->reals.size()));
+        for (const double element : value->reals)
+            real(element);
     }
     std::string take() { return std::move(m_bytes); }
 

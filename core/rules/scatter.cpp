@@ -72,6 +72,33 @@ std::optional<Rule> buildScatterNd(const NodeContext& context) {
     return maker.finish();
 }
 
+/// Opset 24, a cache [2,3,8,4] and its update [2,3,2,4], axis 2
+///   b d1 d2^ d3, b d1 s^ d3, b -> b d1 d2^ d3
+std::optional<Rule> buildTensorScatter(const NodeContext& context) {
+    RuleMaker maker(context);
+    const Sizes &cache = maker.in(0), &update = maker.in(1);
+    maker.require(cache == maker.out(0) && cache.size() == update.size() && cache.size() >= 2);
+    const std::size_t axis = maker.axis(context.attribute("axis", -2), cache.size());
+    maker.require(axis != 0);
+    if (maker.failed())
+        return std::nullopt;
+    Dims in, at;
+    for (std::size_t d = 0; d < cache.size(); ++d) {
+        const std::string name = d == 0 ? "b" : "d" + std::to_string(d);
+        maker.require(d == axis || cache[d] == update[d]);
+        in.push_back(
+            {d == axis ? maker.whole(name, cache[d], kWritten) : maker.parallel(name, cache[d])});
+        at.push_back(d == axis ? std::vector<int>{maker.whole("s", update[d], kWritten)}
+                               : in.back());
+    }
+    maker.input(0, in);
+    maker.input(1, std::move(at));
+    maker.input(2, {in[0]});
+    maker.output(0, in);
+    maker.flops(0);
+    return maker.finish();
+}
+
 }  // namespace
 
 void registerScatter(Registry& registry) {
@@ -84,6 +111,15 @@ void registerScatter(Registry& registry) {
                   false,
                   noRuleInProposal("ScatterND"),
                   buildScatterNd,
+                  {},
+                  {},
+                  true});
+    registry.add({"",
+                  "TensorScatter",
+                  "indexed",
+                  false,
+                  noRuleInProposal("TensorScatter"),
+                  buildTensorScatter,
                   {},
                   {},
                   true});

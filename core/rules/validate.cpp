@@ -86,7 +86,8 @@ private:
             if (factor.name.empty() || !names.insert(factor.name).second)
                 return say("name of " + place);
             const bool reduction = factor.kind == FactorKind::Reduction;
-            if (reduction == (factor.reduce == ReduceKind::None) || (reduction && m_inOutput[f]))
+            if (reduction == (factor.reduce == ReduceKind::None) ||
+                (reduction && inAllOutputs(static_cast<int>(f))))
                 return say("reduction of " + place);
             if (factor.kind == FactorKind::Parallel && !m_inOutput[f])
                 return say(place + " is parallel and in no output");
@@ -96,6 +97,16 @@ private:
                 factor.reason.empty())
                 return say(place + " has no reason");
         }
+    }
+
+    /// A result may be summed over what another output keeps (a loss and its log-probabilities).
+    bool inAllOutputs(int factor) const {
+        return std::all_of(m_rule.outputs.begin(), m_rule.outputs.end(), [&](const TensorMap& map) {
+            return !map.present ||
+                   std::any_of(map.dims.begin(), map.dims.end(), [&](const auto& factors) {
+                       return std::find(factors.begin(), factors.end(), factor) != factors.end();
+                   });
+        });
     }
 
     void checkExtras() {

@@ -10,7 +10,8 @@ namespace shardwright {
 /// dimension;
 /// - the sizes of a dimension's factors multiply to it, except for outputs of a slice and unknown
 /// sizes (-1 counts as 0);
-/// - no factor occurs twice in a tensor; a reduction factor is in no output;
+/// - no factor occurs twice in a tensor; a reduction factor is missing in some
+/// output;
 /// - a factor of an output only is parallel or whole; one of inputs only is not parallel;
 /// - whole and neighbour factors have a reason; names are unique; slices and rewrites name existing
 /// factors and slots.

@@ -130,6 +130,39 @@ std::optional<Rule> buildOneHot(const NodeContext& context) {
     return maker.finish();
 }
 
+/// time axis 0, batch axis 1 of [4,2,8]      d0^ d1 d2, d1 -> d0^ d1 d2
+std::optional<Rule> buildReverseSequence(const NodeContext& context) {
+    RuleMaker maker(context);
+    const Sizes& x = maker.in(0);
+    maker.require(x == maker.out(0) && x.size() >= 2 && maker.in(1).size() == 1);
+    const std::size_t time = maker.axis(context.attribute("time_axis", 0), x.size());
+    const std::size_t batch = maker.axis(context.attribute("batch_axis", 1), x.size());
+    maker.require(time != batch);
+    if (maker.failed())
+        return std::nullopt;
+    const Dims dims = wholeFrom(maker, x, time, time + 1, "it is reversed along it");
+    maker.input(0, dims);
+    maker.input(1, {dims[batch]});
+    maker.output(0, dims);
+    maker.flops(0);
+    return maker.finish();
+}
+
+/// [2,3,3]      d0 d1^ d2^ -> d0
+std::optional<Rule> buildDet(const NodeContext& context) {
+    RuleMaker maker(context);
+    const Sizes& x = maker.in(0);
+    maker.require(x.size() >= 2);
+    if (maker.failed())
+        return std::nullopt;
+    const Dims dims =
+        wholeFrom(maker, x, x.size() - 2, x.size(), "the determinant is of the whole matrix");
+    maker.input(0, dims);
+    maker.output(0, {dims.begin(), dims.end() - 2});
+    maker.flops(maker.elements(x) * static_cast<double>(x.back()));
+    return maker.finish();
+}
+
 }  // namespace
 
 void registerWholeAxis(Registry& registry) {
@@ -144,6 +177,16 @@ void registerWholeAxis(Registry& registry) {
     registry.add({"", "Trilu", family, false, noRuleInProposal("Trilu"), buildTrilu, {}, {}, true});
     registry.add(
         {"", "OneHot", family, false, noRuleInProposal("OneHot"), buildOneHot, {}, {}, true});
+    registry.add({"",
+                  "ReverseSequence",
+                  family,
+                  false,
+                  noRuleInProposal("ReverseSequence"),
+                  buildReverseSequence,
+                  {},
+                  {},
+                  true});
+    registry.add({"", "Det", family, false, noRuleInProposal("Det"), buildDet, {}, {}, true});
 }
 
 }  // namespace shardwright
