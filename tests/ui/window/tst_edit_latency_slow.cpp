@@ -21,18 +21,18 @@ constexpr double kFelt = 100, kMargin = 3;
 
 /// Tensors of known shape that nodes read, spread over the graph.
 std::vector<TensorSlot> someInputs(const Analysis& analysis, std::size_t most) {
-    std::vector<TensorSlot> slots;
+    std::vector<TensorSlot> found;
     for (const NodeId node : analysis.graph().main().order)
         for (std::size_t slot = 0; slot < analysis.graph().node(node).inputs.size(); ++slot) {
             const TensorSlot candidate{node, false, static_cast<int>(slot)};
             const ValueId value = valueAt(analysis.graph(), candidate);
             if (value && analysis.shapes->of(value).hasRank &&
                 !analysis.shapes->of(value).dims.empty())
-                slots.push_back(candidate);
+                found.push_back(candidate);
         }
     std::vector<TensorSlot> chosen;
-    for (std::size_t i = 0; i < most && i < slots.size(); ++i)
-        chosen.push_back(slots[i * slots.size() / most]);
+    for (std::size_t i = 0; i < most && i < found.size(); ++i)
+        chosen.push_back(found[i * found.size() / most]);
     return chosen;
 }
 
