@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the checker costs on generated transformers of 1k, 10k and 100k nodes, tensor parallel on
+// two devices. Prints a line a size; run it from a release build.
+#include "check/analysis.h"
+#include "check/assign.h"
+#include "sharding/edit.h"
+#include "sharding/shard_text.h"
+#include "support/generated_transformer.h"
+
+#include <QElapsedTimer>
+#include <QFile>
+#include <QTest>
+
+using namespace shardwright;
+using namespace shardwright::test;
+
+namespace {
+
+double residentMegabytes() {
+    QFile file("/proc/self/statm");
+    if (!file.open(QIODevice::ReadOnly))
+        return 0;
+    return file.readAll().split(' ').value(1).toDouble() * 4096 / 1e6;
+}
+
+/// Milliseconds that `work` takes.
+template <class Work>
+double timed(const Work& work) {
+    QElapsedTimer timer;
+    timer.start();
+    work();
+    return static_cast<double>(timer.nsecsElapsed()) / 1e6;
+}
+
+}  // namespace
+
+class BenchCheck : public QObject {
+    Q_OBJECT
+private slots:
+    void completionAndCheck_data() {
+        QTest::addColumn<int>("nodes");
+        for (const int nodes : {1000, 10'000, 100'000})
+            QTest::addRow("%d nodes", nodes) << nodes;
+    }
+    void completionAndCheck() {
+        QFETCH(int, nodes);
+        TransformerSizes sizes;
+        sizes.layers = nodes / transformerNodesPerLayer();
+        sizes.external = true;
+        Document document = transformer(sizes).document();
+        const double before = residentMegabytes();
+        std::shared_ptr<const ShapeTable> shapes;
+        const double shapesMs = timed([&] { shapes = ShapeTable::build(document.model, {}); });
+        {
+            LayoutPool pool;
+            AnnotateRequest request;
+            request.mesh = "tp=2";
+            request.shards = megatronShards("tp");
+            auto outcome = annotate(document, *shapes, request, pool);
+            QVERIFY(outcome);
+            apply(document.annotations, outcome->edit);
+        }
+        const double loaded = residentMegabytes();
+        std::shared_ptr<const RuleTable> rules;
+        const double rulesMs = timed([&] { rules = RuleTable::build(document.model, shapes); });
+        Analyser analyser;
+        AnalysisOptions options;
+        std::shared_ptr<const Analysis> analysis;
+        const auto analyse = [&] { analysis = analyser.run(document, options).value(); };
+        const double firstMs = timed(analyse);
+        const double fullMs = timed(analyse);
+        const double memory = residentMegabytes() - loaded;
+        QCOMPARE(analysis->count(Severity::Error), 0);
+        QCOMPARE(static_cast<int>(analysis->communication.entries.size()), 2 * sizes.layers);
+
+        // An edit whose cone is one layer: the normalised input of the MLP in the last layer.
+        const NodeId node =
+            nodeNamed(document.graph(),
+                      "model/layers." + std::to_string(sizes.layers - 1) + "/mlp/gate_proj/MatMul");
+        const TensorSlot slot{node, false, 0};
+        auto edit = assignReplicated(document, *analysis, {&slot, 1});
+        QVERIFY(edit);
+        apply(document.annotations, *edit);
+        const double editMs = timed(analyse);
+        qInfo("%d nodes: shapes %.0f ms (%.0f MB), rules %.0f ms, first check with both %.0f ms, "
+              "completion and check %.1f ms, after an edit %.1f ms, %.0f MB above the model",
+              static_cast<int>(document.graph().nodes.size()), shapesMs, loaded - before, rulesMs,
+              firstMs, fullMs, editMs, memory);
+    }
+};
+
+QTEST_GUILESS_MAIN(BenchCheck)
+#include "bench_check.moc"
