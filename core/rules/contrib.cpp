@@ -70,13 +70,15 @@ std::optional<Rule> buildAs(const NodeContext& context, const StandIn& standIn) 
                 rule->flopsPerPoint /= static_cast<double>(rule->factors[f].size);
     }
     rule->inputs = std::move(inputs);
+    const auto moved = [&standIn](int slot) {
+        const auto index = static_cast<std::size_t>(slot);
+        return slot >= 0 && index < standIn.slots.size() ? static_cast<int>(standIn.slots[index])
+                                                         : slot;
+    };
     for (Rewrite& rewrite : rule->rewrites)
-        if (rewrite.slot >= 0)
-            rewrite.slot =
-                static_cast<int>(standIn.slots.at(static_cast<std::size_t>(rewrite.slot)));
+        rewrite.slot = moved(rewrite.slot);
     for (SliceExtra& slice : rule->slices)
-        slice.inputSlot =
-            static_cast<int>(standIn.slots.at(static_cast<std::size_t>(slice.inputSlot)));
+        slice.inputSlot = moved(slice.inputSlot);
     if (!standIn.wholeSums.empty())
         makeSumsWhole(*rule, standIn.wholeSums);
     return rule;

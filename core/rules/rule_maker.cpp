@@ -103,6 +103,9 @@ void RuleMaker::set(std::vector<TensorMap>& maps, std::vector<bool>& done, std::
                     Dims dims) {
     if (slot >= maps.size() || !maps[slot].present)
         return;
+    for (std::vector<int>& factors : dims)
+        if (std::erase(factors, -1) > 0)
+            m_failed = true;  // A factor that the shapes do not have.
     maps[slot].dims = std::move(dims);
     done[slot] = true;
 }
@@ -140,7 +143,8 @@ void RuleMaker::addedOnce(std::size_t slot) {
 std::int64_t RuleMaker::product(const std::vector<int>& factors) const {
     std::int64_t size = 1;
     for (const int f : factors)
-        if (__builtin_mul_overflow(size, m_rule.factors[static_cast<std::size_t>(f)].size, &size))
+        if (f < 0 ||
+            __builtin_mul_overflow(size, m_rule.factors[static_cast<std::size_t>(f)].size, &size))
             return -1;
     return size;
 }
