@@ -44,13 +44,25 @@ struct RunArguments {
     double timeLimitSeconds = 600;
 };
 
+struct RuleArguments {
+    std::string op;
+    bool list = false;
+    std::vector<std::string> shapes, attributes, shards;
+    std::string mesh;
+    int opset = 0, outputs = 0;  ///< 0: not given.
+    Format format = Format::Text;
+};
+
 int info(const Common& common);
 int check(const Common& common);
 int infer(const Common& common, const std::string& mode);
 int comm(const Common& common);
 int annotate(const Common& common, const AnnotateArguments& arguments);
 int strip(const Common& common);
+/// Runs the cases of a conformance file (docs/conformance.md).
+int conformance(const std::string& path, Format format);
 int run(const Common& common, const RunArguments& arguments);
+int rule(const RuleArguments& arguments);
 /// argc and argv go to Qt, which draws.
 int render(const Common& common, int argc, char** argv);
 

@@ -82,6 +82,12 @@ int main(int argc, char** argv) {
     addOutput(*strip, common);
     strip->callback([&] { status = cli::strip(common); });
 
+    std::string conformanceFile;
+    auto* conformance = app.add_subcommand("conformance", "Cases of other systems' rules: N passed, M failed");
+    conformance->add_option("FILE", conformanceFile, "JSON in one of the three schemas")->required();
+    addFormat(*conformance, common);
+    conformance->callback([&] { status = cli::conformance(conformanceFile, common.format); });
+
     cli::RunArguments runs;
     auto* run = app.add_subcommand("run", "Run the sharded model on this machine");
     addModel(*run, common);
@@ -100,6 +106,26 @@ int main(int argc, char** argv) {
     run->add_option("--warm-up", runs.warmUps, "Runs before that")->check(CLI::Range(0, 100000));
     run->add_option("--time-limit", runs.timeLimitSeconds, "Seconds after which it is given up");
     run->callback([&] { status = cli::run(common, runs); });
+
+    cli::RuleArguments rules;
+    auto* rule = app.add_subcommand("rule", "What can be split: of one operator on given shapes, or --list of all");
+    rule->add_option("OP", rules.op, "Operator: Conv, com.microsoft::FusedMatMul");
+    rule->add_flag("--list", rules.list, "The table of all operators");
+    rule->add_option("--shape", rules.shapes,
+                     "[TYPE]DIMS[=ELEMENTS] of each input in order: 4,8 int64[2]=8,4 _ (omitted)")
+        ->allow_extra_args(true)
+        ->delimiter('\0');
+    rule->add_option("--attr", rules.attributes, "NAME=VALUE: axis=1 perm=0,2,1")->delimiter('\0');
+    rule->add_option("--opset", rules.opset, "Version of the operator's domain; else the newest")
+        ->check(CLI::Range(1, 1 << 20));
+    rule->add_option("--outputs", rules.outputs, "Number of outputs")->check(CLI::Range(1, 1024));
+    rule->add_option("--mesh", rules.mesh, "Axes and sizes: dp=2,tp=4");
+    rule->add_option("--shard", rules.shards, "SLOT:DIM=AXIS...: in0:0=dp, out0:1=tp");
+    addFormat(*rule, common);
+    rule->callback([&] {
+        rules.format = common.format;
+        status = cli::rule(rules);
+    });
 
     auto* render = app.add_subcommand("render", "Draw the graph into a .svg, .png or .pdf file");
     addModel(*render, common);

@@ -33,7 +33,7 @@ Dims arranged(const Sizes& sizes, int batch, std::vector<int> heads, int length,
 }
 
 /// Opset 23. Rows of the query are independent of each other unless they are masked causally.
-///   q [2,4,6,8], k and v [2,2,6,8]      b (h g) s d^, b h t^ d^, b h t^ e^ -> b (h g) s e^
+///   q [2,4,6,8], k and v [2,2,6,8]      b (h g) s d^, b h t^ d^, b h t^ e -> b (h g) s e
 class AttentionMaker {
 public:
     explicit AttentionMaker(const NodeContext& context) : m_maker(context), m_context(context) {}
@@ -84,7 +84,7 @@ private:
         m_t = m_maker.whole("t", k[2], keys);
         m_past = m_maker.whole("past", past, keys);
         m_total = m_maker.whole("total", m_length, keys);
-        m_e = m_maker.whole("e", v[3], "the width of a head is kept whole");
+        m_e = m_maker.parallel("e", v[3]);
     }
 
     /// Broadcast to [batch, heads, rows, keys]; the keys may be fewer than there are.

@@ -29,13 +29,15 @@ std::optional<Rule> buildWhole(const NodeContext& context, const std::string& re
     return maker.finish();
 }
 
+constexpr const char* kRandom = "random numbers must be drawn in one piece";
+
 /// Reads the shape and type of its input only.
-std::optional<Rule> buildLike(const NodeContext& context) {
+std::optional<Rule> buildLike(const NodeContext& context, const std::string& reason) {
     RuleMaker maker(context);
     maker.require(context.hasInput(0));
     maker.shapeOnly(0);
     maker.out(0);
-    maker.wholeOutput(0, "d", "it is made whole");
+    maker.wholeOutput(0, "d", reason);
     Rewrite rewrite{Rewrite::Kind::Placeholder};
     rewrite.slot = 0;
     maker.rewrite(std::move(rewrite));
@@ -66,9 +68,18 @@ void registerGenerator(Registry& registry) {
          {"Range", "BlackmanWindow", "HammingWindow", "HannWindow", "MelWeightMatrix"})
         addWhole(op, "it is made whole", false);
     for (const char* op : {"RandomNormal", "RandomUniform", "Bernoulli", "Multinomial"})
-        addWhole(op, "random numbers must be drawn in one piece", false);
+        addWhole(op, kRandom, false);
     for (const char* op : {"RandomNormalLike", "RandomUniformLike", "EyeLike"})
-        registry.add({"", op, "generator", false, noRuleInProposal(op), buildLike, {}, {}, false});
+        registry.add({"",
+                      op,
+                      "generator",
+                      false,
+                      noRuleInProposal(op),
+                      [reason = std::string(op[0] == 'R' ? kRandom : "it is made whole")](
+                          const NodeContext& context) { return buildLike(context, reason); },
+                      {},
+                      {},
+                      false});
 }
 
 }  // namespace shardwright

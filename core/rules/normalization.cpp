@@ -111,23 +111,46 @@ std::optional<Rule> buildBatchNorm(const NodeContext& context) {
     return maker.finish();
 }
 
-/// Instance: n c s^, c, c -> n c s^.   Group: n c^ s^, c^, c^ -> n c^ s^.
-std::optional<Rule> buildInstanceNorm(const NodeContext& context, bool grouped) {
+/// [2,3,4], [3], [3]      n c s0^, c, c -> n c s0^
+std::optional<Rule> buildInstanceNorm(const NodeContext& context) {
     RuleMaker maker(context);
     const Sizes& x = maker.in(0);
     maker.require(x == maker.out(0) && x.size() >= 2);
     if (maker.failed())
         return std::nullopt;
-    const Dims dims = channelDims(maker, x, false, grouped, true);
+    const Dims dims = channelDims(maker, x, false, false, true);
+    maker.input(0, dims);
+    for (std::size_t slot = 1; slot < context.node.inputs.size(); ++slot)
+        maker.input(slot, maker.broadcast(context.input(slot).dims, {dims[1]}));
+    maker.output(0, dims);
+    maker.flops(8 * maker.elements(x));
+    return maker.finish();
+}
+
+/// Groups of channels are independent of each other; before opset 21 scale and bias are one a
+/// group.
+///   2 groups of [2,6,4], [6], [6]      n (g c^) s0^, (g c^), (g c^) -> n (g c^) s0^
+std::optional<Rule> buildGroupNorm(const NodeContext& context) {
+    RuleMaker maker(context);
+    const Sizes& x = maker.in(0);
+    const std::int64_t groups = context.attribute("num_groups", 0);
+    maker.require(x == maker.out(0) && x.size() >= 2 && groups > 0);
+    if (maker.failed() || x[1] % groups != 0)
+        return std::nullopt;
+    Dims dims = channelDims(maker, x, false, false, true);
+    const int g = maker.parallel("g", groups);
+    dims[1] = {g, maker.whole("c", x[1] / groups, kNormalised)};
     maker.input(0, dims);
     for (std::size_t slot = 1; slot < context.node.inputs.size(); ++slot) {
-        const Sizes& sizes = context.input(slot).dims;
-        if (grouped && sizes != Sizes{x[1]})  // Before opset 21: one a group.
-            maker.wholeInput(slot, "g", kNormalised);
-        else
-            maker.input(slot, maker.broadcast(sizes, {dims[1]}));
+        const bool byGroup = context.opset < 21 && maker.in(slot) == Sizes{groups};
+        maker.input(slot,
+                    maker.broadcast(maker.in(slot), {byGroup ? std::vector<int>{g} : dims[1]}));
     }
     maker.output(0, dims);
+    Rewrite rewrite{Rewrite::Kind::LocalAttribute};
+    rewrite.name = "num_groups";
+    rewrite.factors = {g};
+    maker.rewrite(std::move(rewrite));
     maker.flops(8 * maker.elements(x));
     return maker.finish();
 }
@@ -217,7 +240,7 @@ void registerNormalization(Registry& registry) {
                   family,
                   false,
                   unsupportedInProposal("InstanceNormalization"),
-                  [](const NodeContext& context) { return buildInstanceNorm(context, false); },
+                  buildInstanceNorm,
                   {},
                   {},
                   true});
@@ -226,7 +249,7 @@ void registerNormalization(Registry& registry) {
                   family,
                   false,
                   noRuleInProposal("GroupNormalization"),
-                  [](const NodeContext& context) { return buildInstanceNorm(context, true); },
+                  buildGroupNorm,
                   {},
                   {},
                   true});

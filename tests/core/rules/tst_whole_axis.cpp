@@ -139,7 +139,7 @@ private slots:
                          .weight("b", {4})
                          .op("GroupNormalization", {"x", "s", "b"}, {"y"}, "", {{"num_groups", 2}})
                          .output("y", {2, 4, 5}),
-                     "n c^ s0^, c^, c^ -> n c^ s0^");
+                     "n (g c^) s0^, (g c^), (g c^) -> n (g c^) s0^");
     }
     void lpNormalization() {
         const Rule rule =

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands.h"
+
+#include "check/rule_report.h"
+#include "rules/examples.h"
+#include "rules/one_node.h"
+#include "sharding/shard_text.h"
+
+#include <cctype>
+#include <iostream>
+
+namespace shardwright::cli {
+
+namespace {
+
+void print(const Json& json) {
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+}
+
+int list(const RuleArguments& arguments) {
+    const std::vector<OperatorRow> rows = operatorRows();
+    if (arguments.format == Format::Json)
+        print(operatorRowsJson(rows));
+    else
+        std::cout << operatorRowsText(rows);
+    return kOk;
+}
+
+/// `Op`, `domain::Op`, or an Op that only one domain has.
+Result<NodeRequest> named(const std::string& name) {
+    NodeRequest request;
+    const std::size_t colons = name.find("::");
+    if (colons != std::string::npos) {
+        request.domain = name.substr(0, colons) == "ai.onnx" ? "" : name.substr(0, colons);
+        request.op = name.substr(colons + 2);
+        return request;
+    }
+    request.op = name;
+    if (Registry::standard().find("", name))
+        return request;
+    std::vector<std::string> domains;
+    for (const OperatorEntry& entry : Registry::standard().entries())
+        if (entry.op == name)
+            domains.push_back(entry.domain);
+    if (domains.size() == 1) {
+        request.domain = domains.front();
+        return request;
+    }
+    std::string near;
+    for (const OperatorEntry& entry : Registry::standard().entries()) {
+        std::string a = entry.op, b = name;
+        for (std::string* text : {&a, &b})
+            for (char& c : *text)
+                c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        if (a == b || (b.size() > 2 && a.find(b) != std::string::npos))
+            near += (near.empty() ? "; near: " : ", ") +
+                    (entry.domain.empty() ? entry.op : entry.domain + "::" + entry.op);
+    }
+    return Error{"there is no operator of this name" + near, name};
+}
+
+/// `in0:1=tp` means the slot, whatever the tensor's name.
+std::string slotText(const std::string& shard) {
+    for (const std::string prefix : {"in", "out"})
+        if (shard.starts_with(prefix) && shard.size() > prefix.size() &&
+            std::isdigit(static_cast<unsigned char>(shard[prefix.size()])))
+            return "#" + shard;
+    return shard;
+}
+
+Result<std::shared_ptr<const Model>> modelOf(const RuleArguments& arguments) {
+    auto request = named(arguments.op);
+    if (!request)
+        return request.error();
+    const bool plain = arguments.shapes.empty() && arguments.attributes.empty() &&
+                       arguments.opset == 0 && arguments.outputs == 0;
+    if (const OperatorExample* example = findExample(request->domain, request->op);
+        plain && example != nullptr)
+        return exampleModel(*example);
+    request->inputs = arguments.shapes;
+    request->attributes = arguments.attributes;
+    request->opset = arguments.opset;
+    request->outputs = arguments.outputs;
+    return oneNodeModel(*request);
+}
+
+Result<std::shared_ptr<const Analysis>> analyse(const RuleArguments& arguments) {
+    const auto model = modelOf(arguments);
+    if (!model)
+        return model.error();
+    Document document{*model, Annotations::fromModel(**model)};
+    if (!arguments.mesh.empty() || !arguments.shards.empty()) {
+        const auto shapes = ShapeTable::build(*model, {});
+        LayoutPool pool;
+        AnnotateRequest request{{}, arguments.mesh, {}, {}, {}};
+        for (const std::string& shard : arguments.shards)
+            request.shards.push_back(slotText(shard));
+        const auto outcome = annotate(document, *shapes, request, pool);
+        if (!outcome)
+            return outcome.error();
+        for (const std::string& warning : outcome->warnings)
+            std::cerr << "warning: " << warning << "\n";
+        apply(document.annotations, outcome->edit);
+    }
+    Analyser analyser;
+    return analyser.run(document, {});
+}
+
+}  // namespace
+
+int rule(const RuleArguments& arguments) {
+    if (arguments.list)
+        return list(arguments);
+    if (arguments.op.empty())
+        return fail({"expected an operator, or --list", "rule"});
+    const auto analysis = analyse(arguments);
+    if (!analysis)
+        return fail(analysis.error());
+    if (arguments.format == Format::Json)
+        print(ruleJson(**analysis));
+    else
+        std::cout << ruleText(**analysis);
+    const bool wrong = (*analysis)->count(Severity::Error) > 0;
+    return wrong || !(*analysis)->shapes->complaints().empty() ? kModelErrors : kOk;
+}
+
+}  // namespace shardwright::cli

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "check/report.h"
+#include "rules/operator_list.h"
+
+#include <string>
+#include <vector>
+
+namespace shardwright {
+
+// What `shardwright-cli rule` prints (docs/command-line.md has the schemas).
+
+Json operatorRowsJson(const std::vector<OperatorRow>& rows);
+std::string operatorRowsText(const std::vector<OperatorRow>& rows);
+
+/// The rule of a model's first node; with a configuration also what it infers: layouts,
+/// collectives, diagnostics.
+Json ruleJson(const Analysis& analysis);
+std::string ruleText(const Analysis& analysis);
+
+}  // namespace shardwright

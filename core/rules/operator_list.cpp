@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rules/operator_list.h"
+
+#include "rules/examples.h"
+#include "rules/proven.h"
+
+#include <onnx/defs/schema.h>
+
+#include <algorithm>
+
+namespace shardwright {
+
+std::string factorKindName(FactorKind kind) {
+    switch (kind) {
+        case FactorKind::Parallel: return "parallel";
+        case FactorKind::Reduction: return "reduction";
+        case FactorKind::Whole: return "whole";
+        case FactorKind::Neighbour: return "neighbour";
+    }
+    return "whole";
+}
+
+namespace {
+
+void addUses(const std::vector<TensorMap>& maps, const char* prefix, std::vector<FactorRow>& rows) {
+    for (std::size_t slot = 0; slot < maps.size(); ++slot)
+        for (std::size_t d = 0; d < maps[slot].dims.size(); ++d)
+            for (const int f : maps[slot].dims[d])
+                rows[static_cast<std::size_t>(f)].uses.push_back(
+                    {prefix + std::to_string(slot), static_cast<int>(d)});
+}
+
+OperatorRow rowOf(const OperatorEntry& entry) {
+    OperatorRow row;
+    row.domain = entry.domain;
+    row.op = entry.op;
+    row.family = entry.family;
+    row.strict = entry.strict;
+    row.strictReason = entry.strictReason;
+    row.dataDependent = entry.dataDependent;
+    if (const auto* schema = onnx::OpSchemaRegistry::Schema(entry.op, entry.domain)) {
+        row.sinceVersion = schema->SinceVersion();
+        row.deprecated = schema->Deprecated();
+    }
+    const auto proven = provenOperators();
+    row.proven = std::any_of(proven.begin(), proven.end(), [&](const ProvenOperator& p) {
+        return p.domain == entry.domain && p.op == entry.op;
+    });
+    const OperatorExample* example = findExample(entry.domain, entry.op);
+    if (example == nullptr)
+        return row;
+    const auto model = exampleModel(*example);
+    if (!model)
+        return row;
+    row.example = example->graph;
+    const auto rules = RuleTable::build(*model, ShapeTable::build(*model, {}));
+    const Rule& rule = *rules->of((*model)->graph().main().nodes.back());
+    row.rule = rule.text();
+    row.factors = factorRows(rule);
+    return row;
+}
+
+}  // namespace
+
+std::vector<FactorRow> factorRows(const Rule& rule) {
+    std::vector<FactorRow> rows;
+    for (std::size_t f = 0; f < rule.factors.size(); ++f) {
+        const Factor& factor = rule.factors[f];
+        const bool extra =
+            std::any_of(rule.slices.begin(), rule.slices.end(), [&](const SliceExtra& slice) {
+                return slice.factor == static_cast<int>(f);
+            });
+        rows.push_back(
+            {factor.name, factor.size, factor.kind, factor.reduce, factor.reason, extra, {}});
+    }
+    addUses(rule.inputs, "#in", rows);
+    addUses(rule.outputs, "#out", rows);
+    return rows;
+}
+
+std::vector<OperatorRow> operatorRows(const Registry& registry) {
+    std::vector<OperatorRow> rows;
+    for (const OperatorEntry& entry : registry.entries())
+        rows.push_back(rowOf(entry));
+    return rows;
+}
+
+}  // namespace shardwright
