@@ -112,10 +112,8 @@ int main(int argc, char** argv) {
     rule->add_option("OP", rules.op, "Operator: Conv, com.microsoft::FusedMatMul");
     rule->add_flag("--list", rules.list, "The table of all operators");
     rule->add_option("--shape", rules.shapes,
-                     "[TYPE]DIMS[=ELEMENTS] of each input in order: 4,8 int64[2]=8,4 _ (omitted)")
-        ->allow_extra_args(true)
-        ->delimiter('\0');
-    rule->add_option("--attr", rules.attributes, "NAME=VALUE: axis=1 perm=0,2,1")->delimiter('\0');
+                     "[TYPE]DIMS[=ELEMENTS] of each input in order: 4,8 int64[2]=8,4 _ (omitted)");
+    rule->add_option("--attr", rules.attributes, "NAME=VALUE: axis=1 perm=0,2,1");
     rule->add_option("--opset", rules.opset, "Version of the operator's domain; else the newest")
         ->check(CLI::Range(1, 1 << 20));
     rule->add_option("--outputs", rules.outputs, "Number of outputs")->check(CLI::Range(1, 1024));

@@ -72,7 +72,7 @@ constexpr Row kRows[] = {
     {"LSTM", "(float[6,4,2] x, float[2,32,2] w, float[2,32,8] r, float[2,64] b, int32[4] lengths, float[2,4,8] h0, float[2,4,8] c0, float[2,24] p) => (y, h, c) { y, h, c = LSTM<hidden_size = 8, direction = \"bidirectional\">(x, w, r, b, lengths, h0, c0, p) }"},
     {"LinearAttention", "(float[4,6,32] q, float[4,6,16] k, float[4,6,8] v, float[4,2,8,4] past, float[4,6,2] decay, float[4,6,2] beta) => (y, present) { y, present = LinearAttention<q_num_heads = 4, kv_num_heads = 2>(q, k, v, past, decay, beta) }"},
     {"DFT", "(float[4,6,8,2] x) => (y) { y = DFT(x) }"},
-    {"STFT", "(float[4,32,1] x, float[8] window) => (y) <int64 step = {4}> { y = STFT(x, step, window) }"},
+    {"STFT", "(float[4,32,1] x, float[8] window) => (y) <int64 step = {4}> { y = STFT<onesided = 1>(x, step, window) }"},
     {"BlackmanWindow", "() => (y) <int64 n = {8}> { y = BlackmanWindow(n) }"},
     {"HammingWindow", "() => (y) <int64 n = {8}> { y = HammingWindow(n) }"},
     {"HannWindow", "() => (y) <int64 n = {8}> { y = HannWindow(n) }"},

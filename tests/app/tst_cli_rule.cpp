@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// `rule`: the table of operators, and one operator on given shapes and layouts.
+#include "cli_process.h"
+
+#include <QJsonArray>
+#include <QtTest>
+
+using namespace shardwright::test;
+
+namespace {
+
+QJsonObject ruleOf(const QStringList& arguments) {
+    const CliResult result =
+        runCli(QStringList{"rule"} + arguments + QStringList{"--format", "json"});
+    return result.json();
+}
+
+QJsonObject factorNamed(const QJsonObject& rule, const QString& name) {
+    for (const QJsonValue& factor : rule["factors"].toArray())
+        if (factor.toObject()["factor"].toString() == name)
+            return factor.toObject();
+    return {};
+}
+
+}  // namespace
+
+class TstCliRule : public QObject {
+    Q_OBJECT
+private slots:
+    void theListHasARowForEveryOperator();
+    void anOperatorIsExplainedOnItsExample();
+    void anOperatorIsExplainedOnGivenShapes();
+    void elementsCanBeGiven();
+    void layoutsInferLayoutsAndCollectives();
+    void anImpossibleLayoutIsAnError();
+    void shapesThatDoNotFitAreSaid();
+    void theTextSaysTheSame();
+    void badUsageExitsWithTwo_data();
+    void badUsageExitsWithTwo();
+};
+
+void TstCliRule::theListHasARowForEveryOperator() {
+    const CliResult result = runCli({"rule", "--list", "--format", "json"});
+    QCOMPARE(result.exitCode, 0);
+    const QJsonArray rows = result.json()["operators"].toArray();
+    QVERIFY(rows.size() > 200);
+    QJsonObject conv;
+    for (const QJsonValue& value : rows) {
+        const QJsonObject row = value.toObject();
+        for (const char* key : {"operator", "domain", "since_version", "deprecated", "family",
+                                "profile", "profile_reason", "example", "rule", "shardable",
+                                "blocked", "data_dependent", "proven"})
+            QVERIFY2(row.contains(key), qPrintable(row["operator"].toString() + " lacks " + key));
+        for (const QJsonValue& factor : row["blocked"].toArray())
+            QVERIFY2(!factor.toObject()["reason"].toString().isEmpty(),
+                     qPrintable(row["operator"].toString()));
+        if (row["operator"] == "Conv" && row["domain"] == "ai.onnx")
+            conv = row;
+    }
+    QCOMPARE(conv["since_version"].toInt(), 22);
+    QCOMPARE(conv["family"].toString(), "convolution");
+    QCOMPARE(conv["profile"].toString(), "extended");
+    QCOMPARE(conv["profile_reason"].toString(), "proposal 0007 lists Conv as unsupported");
+    QStringList shardable;
+    for (const QJsonValue& factor : conv["shardable"].toArray())
+        shardable << factor.toObject()["factor"].toString();
+    shardable.sort();
+    QCOMPARE(shardable, (QStringList{"c", "g", "n", "o"}));
+}
+
+void TstCliRule::anOperatorIsExplainedOnItsExample() {
+    const QJsonObject rule = ruleOf({"MatMul"});
+    QCOMPARE(rule["rule"].toString(), "b0 m k+, k+ n -> b0 m n");
+    const QJsonObject k = factorNamed(rule, "k");
+    QCOMPARE(k["kind"].toString(), "reduction");
+    QCOMPARE(k["reduce"].toString(), "sum");
+    QCOMPARE(k["shardable"].toBool(), true);
+    QCOMPARE(k["dimensions"].toArray(),
+             (QJsonArray{QJsonObject{{"tensor", "#in0"}, {"dimension", 2}},
+                         QJsonObject{{"tensor", "#in1"}, {"dimension", 0}}}));
+}
+
+void TstCliRule::anOperatorIsExplainedOnGivenShapes() {
+    const QJsonObject rule = ruleOf({"Conv", "--shape", "2,8,8,8", "--shape", "float[8,1,3,3]",
+                                     "--attr", "group=8", "--attr", "pads=1,1,1,1"});
+    QCOMPARE(rule["rule"].toString(), "n g h~ w~, g 1 kh^ kw^ -> n g oh^ ow^");
+    QCOMPARE(factorNamed(rule, "h")["reason"].toString(),
+             "windows of 3, 1 apart, read neighbours, and padding is added at its ends");
+    QCOMPARE(rule["outputs"].toArray()[0].toObject()["shape"].toArray(), (QJsonArray{2, 8, 8, 8}));
+    // By an older definition of the operator.
+    QCOMPARE(ruleOf({"Softmax", "--shape", "2,3,4", "--opset", "12"})["rule"].toString(),
+             "d0 d1^ d2^ -> d0 d1^ d2^");
+    QCOMPARE(ruleOf({"Softmax", "--shape", "2,3,4"})["rule"].toString(), "d0 d1 d2^ -> d0 d1 d2^");
+}
+
+void TstCliRule::elementsCanBeGiven() {
+    QCOMPARE(
+        ruleOf({"Reshape", "--shape", "2,6,64", "--shape", "int64[4]=2,6,4,16"})["rule"].toString(),
+        "a b (c d), shape^ -> a b c d");
+    QCOMPARE(ruleOf({"CumSum", "--shape", "4,6", "--shape", "int64=1"})["rule"].toString(),
+             "d0 d1^, . -> d0 d1^");
+    QCOMPARE(
+        ruleOf({"Split", "--shape", "4,6", "--attr", "num_outputs=2", "--attr", "axis=1"})["rule"]
+            .toString(),
+        "d0 (part^ a) -> d0 a, d0 a");
+}
+
+void TstCliRule::layoutsInferLayoutsAndCollectives() {
+    const QJsonObject rule = ruleOf({"MatMul", "--shape", "4,8", "--shape", "8,6", "--mesh", "tp=2",
+                                     "--shard", "in0:1=tp", "--shard", "in1:0=tp"});
+    QCOMPARE(rule["mesh"].toString(), "tp=2");
+    QCOMPARE(rule["tensors"].toArray().size(), 3);
+    const QJsonArray collectives = rule["collectives"].toArray();
+    QCOMPARE(collectives.size(), 1);
+    QCOMPARE(collectives[0].toObject()["kind"].toString(), "all-reduce");
+    QCOMPARE(rule["total_bytes"].toInt(), 4 * 6 * 4);
+    QVERIFY(ruleOf({"MatMul"})["collectives"].toArray().isEmpty());
+}
+
+void TstCliRule::anImpossibleLayoutIsAnError() {
+    const CliResult result = runCli({"rule", "Softmax", "--shape", "4,6", "--mesh", "tp=2",
+                                     "--shard", "in0:1=tp", "--format", "json"});
+    QCOMPARE(result.exitCode, 1);
+    const QJsonArray diagnostics = result.json()["diagnostics"].toArray();
+    bool said = false;
+    for (const QJsonValue& d : diagnostics)
+        said = said || (d.toObject()["severity"] == "error" &&
+                        d.toObject()["message"].toString().contains("normalised along it"));
+    QVERIFY2(said, result.out.constData());
+}
+
+void TstCliRule::shapesThatDoNotFitAreSaid() {
+    const CliResult result =
+        runCli({"rule", "MatMul", "--shape", "4,8", "--shape", "7,6", "--format", "json"});
+    QCOMPARE(result.exitCode, 1);
+    QCOMPARE(result.json()["known"].toBool(), false);
+    QCOMPARE(result.json()["complaints"].toArray().size(), 1);
+}
+
+void TstCliRule::theTextSaysTheSame() {
+    const CliResult result = runCli({"rule", "MatMul", "--shape", "4,8", "--shape", "8,6"});
+    QCOMPARE(result.exitCode, 0);
+    QVERIFY2(result.out.contains("m k+, k+ n -> m n"), result.out.constData());
+    QVERIFY(result.out.contains("reduction (sum)"));
+    QVERIFY(result.out.contains("profile strict"));
+    const CliResult list = runCli({"rule", "--list"});
+    QCOMPARE(list.exitCode, 0);
+    QVERIFY(list.out.contains("windows of 3, 1 apart, read neighbours"));
+}
+
+void TstCliRule::badUsageExitsWithTwo_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("said");
+    QTest::newRow("nothing") << QStringList{} << "--list";
+    QTest::newRow("no such operator") << QStringList{"Matmull"} << "no operator";
+    QTest::newRow("near") << QStringList{"matmul"} << "MatMul";
+    QTest::newRow("a type") << QStringList{"Relu", "--shape", "flaot[4]"} << "flaot[4]";
+    QTest::newRow("elements") << QStringList{"Relu", "--shape", "int64[2]=1,2,3"}
+                              << "int64[2]=1,2,3";
+    QTest::newRow("huge") << QStringList{"Relu", "--shape", "int64[9999999999]=1"}
+                          << "int64[9999999999]=1";
+    QTest::newRow("an attribute") << QStringList{"Relu", "--shape", "4", "--attr", "axis"}
+                                  << "axis";
+    QTest::newRow("its type") << QStringList{"Softmax", "--shape", "4", "--attr", "axis=x"}
+                              << "INT";
+    QTest::newRow("an axis") << QStringList{"Relu", "--shape", "4",      "--mesh",
+                                            "a=2",  "--shard", "in0:0=b"}
+                             << "b";
+}
+
+void TstCliRule::badUsageExitsWithTwo() {
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, said);
+    const CliResult result = runCli(QStringList{"rule"} + arguments);
+    QCOMPARE(result.exitCode, 2);
+    QVERIFY2(result.err.contains(said), qPrintable(result.err));
+}
+
+QTEST_GUILESS_MAIN(TstCliRule)
+#include "tst_cli_rule.moc"
