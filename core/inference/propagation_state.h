@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "inference/factor_propagation.h"
+#include "inference/propagation.h"
+
+#include <unordered_map>
+#include <vector>
+
+namespace shardwright {
+
+/// Addition to a value. `time` orders them: phase, then round.
+struct AxisEvent {
+    std::int64_t time = 0;
+    int sharding = 0;
+    NodeId node;
+    bool operator==(const AxisEvent&) const = default;
+};
+
+/// What one node wants to add to a value.
+struct AxisProposal {
+    ValueId value;
+    int sharding = 0;
+    NodeId node;
+};
+
+/// What the full run and the incremental one share: interned shardings, explicit specs, the
+/// history of every value, and what a node adds in a given state (remembered).
+class PropagationState {
+public:
+    PropagationState(const MeaningInput& input, PropagationOptions options);
+
+    static constexpr std::int64_t kPhase = std::int64_t{1} << 40;
+    int phases() const { return m_steps * static_cast<int>(m_priorities.size()); }
+
+    const GraphIndex& graph() const { return m_in.model->graph(); }
+    const Rule& rule(NodeId node) const { return *m_in.rules->of(node); }
+    const ShapeTable& shapes() const { return *m_in.shapes; }
+    const AxisSharding& sharding(int id) const { return m_shardings.of(id); }
+    bool split(int id) const { return m_split[static_cast<std::size_t>(id)]; }
+    const AxisSpace& space() const { return m_space; }
+    const PropagationOptions& options() const { return m_options; }
+
+    /// Whether propagation looks at the node at all, and in a phase.
+    bool active(NodeId node) const { return m_active[node.index()]; }
+    StepMode modeIn(NodeId node, int phase) const;
+
+    struct Value {
+        int initial = -1;  ///< -1: unknown rank or not of the main graph.
+        std::vector<AxisEvent> events;
+        int last() const { return events.empty() ? initial : events.back().sharding; }
+        int before(std::int64_t time) const;  ///< At the start of the round.
+    };
+    std::vector<Value> values;  ///< By ValueId.
+
+    /// Explicit input specs of a node: slot and sharding.
+    using Pins = std::vector<std::pair<int, int>>;
+    const Pins& pins(NodeId node) const { return m_pins[node.index()]; }
+    int pin(NodeId node, int slot) const;  ///< -1: none.
+    /// Reads the specs of a node: pins, and what its outputs start with. Gives whether the pins
+    /// changed, and adds outputs with another start to `restarted`.
+    bool readSpecs(NodeId node, const NodeSpecs* specs, std::vector<ValueId>& restarted);
+    int initialOf(ValueId value) const;
+
+    /// The nodes that read or produce a value, each once, and the values of a node.
+    std::vector<NodeId> nodesAt(ValueId value) const;
+    std::vector<ValueId> valuesAt(NodeId node) const;
+
+    /// What the node adds in this phase when a value is in state `stateOf(value)`.
+    template <class StateOf>
+    void propose(NodeId node, int phase, const StateOf& stateOf, std::vector<AxisProposal>& into);
+    /// The sharding with what `more` has beyond it, where nothing contradicts. Remembered.
+    int join(int sharding, int more);
+    std::size_t evaluations = 0;
+
+private:
+    struct Key {
+        const Rule* rule = nullptr;
+        StepMode mode = StepMode::None;
+        int priority = 0;
+        std::vector<int> ids;
+        bool operator==(const Key&) const = default;
+    };
+    struct KeyHash {
+        std::size_t operator()(const Key& key) const;
+    };
+
+    int intern(AxisSharding sharding);
+    int ofLayout(const LayoutRef& layout);
+    int openOfRank(std::size_t rank);
+    void classify();
+    const std::vector<int>& step(const Key& key);
+
+    MeaningInput m_in;
+    PropagationOptions m_options;
+    AxisSpace m_space;
+    AxisShardings m_shardings;
+    std::vector<bool> m_split;  ///< By sharding.
+    std::vector<int> m_priorities;
+    int m_steps = 1;
+    std::vector<bool> m_active;  ///< By node.
+    std::vector<std::uint8_t> m_class;
+    std::vector<Pins> m_pins;
+    std::vector<int> m_open;  ///< By rank.
+    std::unordered_map<const Layout*, std::pair<LayoutRef, int>> m_ofLayout;
+    std::unordered_map<Key, std::vector<int>, KeyHash> m_stepped;  ///< By slot; -1: nothing new.
+    std::unordered_map<std::int64_t, int> m_joined;
+    Key m_key;  ///< Scratch.
+};
+
+template <class StateOf>
+void PropagationState::propose(NodeId node, int phase, const StateOf& stateOf,
+                               std::vector<AxisProposal>& into) {
+    const StepMode mode = modeIn(node, phase);
+    if (mode == StepMode::None || !active(node))
+        return;
+    ++evaluations;
+    const NodeInfo& info = graph().node(node);
+    m_key.rule = &rule(node);
+    m_key.mode = mode;
+    m_key.priority = m_priorities[static_cast<std::size_t>(phase / m_steps)];
+    m_key.ids.clear();
+    bool any = false;
+    const auto add = [&](ValueId value, int pinned) {
+        const int id = pinned >= 0                                   ? pinned
+                       : value && values[value.index()].initial >= 0 ? stateOf(value)
+                                                                     : -1;
+        any = any || (id >= 0 && split(id));
+        m_key.ids.push_back(id);
+    };
+    const Pins& pinned = m_pins[node.index()];
+    for (std::size_t i = 0; i < m_key.rule->inputs.size(); ++i)
+        add(i < info.inputs.size() ? info.inputs[i] : ValueId(),
+            pinned.empty() ? -1 : pin(node, static_cast<int>(i)));
+    for (std::size_t o = 0; o < m_key.rule->outputs.size(); ++o)
+        add(o < info.outputs.size() ? info.outputs[o] : ValueId(), -1);
+    if (!any)
+        return;
+    // What a consumer is said to read tells what the value is to be.
+    if (m_options.direction != PropagationDirection::Forward && !m_options.policy.forwardOnly)
+        for (const auto& [slot, id] : pinned) {
+            const ValueId value = info.inputs[static_cast<std::size_t>(slot)];
+            if (!split(id) || values[value.index()].initial < 0)
+                continue;
+            const int joined = join(stateOf(value), id);
+            if (joined != stateOf(value))
+                into.push_back({value, joined, node});
+        }
+    const std::vector<int>& next = step(m_key);
+    for (std::size_t t = 0; t < next.size(); ++t) {
+        if (next[t] < 0)
+            continue;
+        const std::size_t inputs = m_key.rule->inputs.size();
+        into.push_back({t < inputs ? info.inputs[t] : info.outputs[t - inputs], next[t], node});
+    }
+}
+
+}  // namespace shardwright
