@@ -20,11 +20,13 @@ std::string operatorName(const NodeContext& context) {
 }
 
 /// Empty when all of the tensor's shape is a number.
-std::string unknownShape(const NodeContext& context, ValueId id) {
+std::string unknownShape(const NodeContext& context, ValueId id, bool anyValues) {
     if (!id)
         return {};
     const TensorInfo& info = context.shapes.of(id);
     const std::string& name = context.graph.value(id).name;
+    if (info.kind == TensorInfo::Kind::Other && anyValues)
+        return {};
     if (info.kind == TensorInfo::Kind::Other)
         return "`" + name + "` is not a tensor";
     if (!info.hasRank)
@@ -59,13 +61,31 @@ void addWhole(const NodeContext& context, const std::vector<ValueId>& slots,
 const Registry& Registry::standard() {
     static const Registry kRegistry = [] {
         Registry registry;
-        for (auto* family :
-             {registerElementwise, registerContraction,   registerReduction,   registerQuantization,
-              registerView,        registerLayout,        registerWindow,      registerSlice,
-              registerWholeAxis,   registerNormalization, registerIndexed,     registerScatter,
-              registerGenerator,   registerAttention,     registerConvolution, registerPooling,
-              registerResize,      registerRecurrent,     registerSignal,      registerLoss,
-              registerSelection, registerContrib})
+        for (auto* family : {registerElementwise,
+                             registerContraction,
+                             registerReduction,
+                             registerQuantization,
+                             registerView,
+                             registerLayout,
+                             registerWindow,
+                             registerSlice,
+                             registerWholeAxis,
+                             registerNormalization,
+                             registerIndexed,
+                             registerScatter,
+                             registerGenerator,
+                             registerAttention,
+                             registerConvolution,
+                             registerPooling,
+                             registerResize,
+                             registerRecurrent,
+                             registerSignal,
+                             registerLoss,
+                             registerSelection,
+                             registerContrib,
+                             registerMachineLearning,
+                             registerTraining,
+                             registerSequence})
             family(registry);
         return registry;
     }();
@@ -129,11 +149,12 @@ std::string obstacle(const NodeContext& context, const OperatorEntry* entry) {
             return "attribute `" + attribute.name() + "` is given by the caller of the function";
     for (std::size_t slot = 0; slot < context.node.inputs.size(); ++slot)
         if (!isShapeOnly(*entry, slot))
-            if (std::string problem = unknownShape(context, context.node.inputs[slot]);
+            if (std::string problem =
+                    unknownShape(context, context.node.inputs[slot], entry->anyValues);
                 !problem.empty())
                 return problem;
     for (const ValueId id : context.node.outputs)
-        if (std::string problem = unknownShape(context, id); !problem.empty())
+        if (std::string problem = unknownShape(context, id, entry->anyValues); !problem.empty())
             return entry->dataDependent.empty() ? problem : problem + ": " + entry->dataDependent;
     return {};
 }

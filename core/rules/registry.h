@@ -29,6 +29,8 @@ struct OperatorEntry {
     /// Why the sizes of the outputs may depend on the data; empty where they never do. Said where
     /// they are not known, so that the node runs whole.
     std::string dataDependent{};
+    /// Slots may hold what is not a tensor: a sequence, an optional, a map.
+    bool anyValues = false;
 };
 
 /// The table of all operators with a rule. Families register themselves through their one function
@@ -68,8 +70,11 @@ void registerIndexed(Registry& registry);  ///< Gather, GatherElements, GatherND
 void registerScatter(Registry& registry);  ///< ScatterElements, ScatterND.
 void registerGenerator(
     Registry& registry);  ///< Constant, ConstantOfShape, Range, Shape, Size, *Like.
-void registerContrib(Registry& registry);    ///< ONNX Runtime's com.microsoft.
-void registerAttention(Registry& registry);    ///< Attention, RotaryEmbedding (opset 23).
+void registerMachineLearning(Registry& registry);  ///< ai.onnx.ml.
+void registerTraining(Registry& registry);         ///< ai.onnx.preview.training.
+void registerSequence(Registry& registry);         ///< Sequences, optionals, strings.
+void registerContrib(Registry& registry);          ///< ONNX Runtime's com.microsoft.
+void registerAttention(Registry& registry);        ///< Attention, RotaryEmbedding (opset 23).
 void registerConvolution(Registry& registry);  ///< Conv and its kin, also quantised and deformable.
 void registerPooling(Registry& registry);      ///< Pools, global pools, regions of interest.
 void registerResize(Registry& registry);       ///< Resize, grids, CenterCropPad, Col2Im.
@@ -77,6 +82,9 @@ void registerRecurrent(Registry& registry);    ///< RNN, GRU, LSTM, LinearAttent
 void registerSignal(Registry& registry);       ///< DFT, STFT.
 void registerLoss(Registry& registry);
 void registerSelection(Registry& registry);  ///< Sizes that depend on the data; TfIdfVectorizer.
+
+/// Every dimension of a known operator whole, for `reason`.
+std::optional<Rule> wholeRule(const NodeContext& context, const std::string& reason);
 
 /// All dimensions whole, for operators without a rule and nodes whose shapes are unknown. `family`
 /// is "fallback".
