@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/assign.h"
 
+#include "sharding/option_layout.h"
+
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -167,6 +169,53 @@ Result<Edit> assignAxes(const Document& document, const Analysis& analysis,
                 sharding->dims[dim] = {MeshComponent{info.dims[dim], axes}};
             return *sharding;
         });
+}
+
+Result<Edit> assignComponents(const Document& document, const Analysis& analysis,
+                              std::span<const TensorSlot> tensorSlots, int dim,
+                              std::string_view components) {
+    const auto option =
+        ShardOption::parse("t:" + std::to_string(dim) + "=" + std::string(components));
+    if (!option)
+        return option.error();
+    if (option->dims.size() != 1)
+        return Error{"only the parts of dimension " + std::to_string(dim) + " are asked for", {}};
+    const Mesh& mesh = analysis.configuration.mesh;
+    return assignEach(
+        document, analysis, tensorSlots,
+        [&](const TensorInfo& info, const NodeSpecs* specs, TensorSlot slot,
+            const std::string& name) -> Result<MeshSharding> {
+            // Alone first: the option's errors are about this dimension only.
+            const auto layout = layoutOfOption(*option, mesh, info, {});
+            if (!layout)
+                return shapeError(analysis, slot, "cannot be split so: " + layout.error().message);
+            const auto wanted = decode(mesh, *layout);
+            if (!wanted || static_cast<std::size_t>(dim) >= wanted->dims.size())
+                return shapeError(analysis, slot, "cannot be split so on this mesh");
+            auto sharding = shardingOf(analysis, info, specs, name, slot);
+            if (!sharding || sharding->dims.size() != info.dims.size())
+                sharding = MeshSharding{std::vector<std::vector<MeshComponent>>(info.dims.size())};
+            const auto& parts = wanted->dims[static_cast<std::size_t>(dim)];
+            for (auto& others : sharding->dims)
+                for (const MeshComponent& part : parts)
+                    removeAxes(others, part.axes);
+            sharding->dims[static_cast<std::size_t>(dim)] = parts;
+            return *sharding;
+        });
+}
+
+std::string componentsText(const Mesh& mesh, const std::vector<MeshComponent>& components) {
+    std::string text;
+    for (const MeshComponent& component : components) {
+        std::string axes;
+        for (const int axis : component.axes)
+            axes += (axes.empty() ? "" : "+") + mesh.axes[static_cast<std::size_t>(axis)].name;
+        const bool alone = components.size() == 1 && !axes.empty();
+        const std::string size = alone ? "" : std::to_string(component.size);
+        text +=
+            (text.empty() ? "" : "*") + size + (axes.empty() || size.empty() ? axes : "/" + axes);
+    }
+    return text;
 }
 
 Result<Edit> assignReplicated(const Document& document, const Analysis& analysis,

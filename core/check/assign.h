@@ -40,6 +40,14 @@ std::optional<MeshSharding> shardingAt(const Document& document, const Analysis&
 Result<Edit> assignAxes(const Document& document, const Analysis& analysis,
                         std::span<const TensorSlot> tensorSlots, int dim,
                         const std::vector<int>& axes);
+/// Splits dimension `dim` of each slot into components, outermost first, in the words of `--shard`:
+/// "3*tp", "64/tp*16". Otherwise as assignAxes. Errors also: syntax, an unknown axis, sizes that do
+/// not multiply to the dimension.
+Result<Edit> assignComponents(const Document& document, const Analysis& analysis,
+                              std::span<const TensorSlot> tensorSlots, int dim,
+                              std::string_view components);
+/// Components in those words: "3*64/tp"; empty: not split.
+std::string componentsText(const Mesh& mesh, const std::vector<MeshComponent>& components);
 /// Whole on all devices of the node.
 Result<Edit> assignReplicated(const Document& document, const Analysis& analysis,
                               std::span<const TensorSlot> tensorSlots);

@@ -9,6 +9,7 @@
 #include "ui/canvas/arrangement.h"
 
 #include "ui/canvas/block_alignment.h"
+#include "ui/canvas/port_alignment.h"
 
 #include <algorithm>
 #include <cmath>
@@ -166,9 +167,10 @@ private:
         std::vector<float> widths;
         for (const Arrangement::Spot& s : m_result->spots)
             widths.push_back(s.width);
-        const std::vector<float> middles =
+        std::vector<float> middles =
             alignBlocks(ranked(), widths, forAlignment(m_upperOffset, &RankedLayout::Link::upper),
                         forAlignment(m_lowerOffset, &RankedLayout::Link::lower));
+        alignWithPorts(ranked(), m_result->shapes, widths, m_upperOffset, m_lowerOffset, middles);
         float left = 0, right = 0;
         for (std::size_t v = 0; v < middles.size(); ++v) {
             m_result->spots[v].x = middles[v] - widths[v] / 2;

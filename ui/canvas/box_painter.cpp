@@ -140,9 +140,18 @@ void ScenePainter::paintNode(const PlacedBox& box) {
     };
     if (onlyHeader)
         return;
-    const std::string name = shownName(graph, box.node, m_scene.structure()->place(box.node).scope);
-    if (!name.empty())
-        line(cleanText(name), m_theme.text, Qt::ElideMiddle);
+    const BoxContents& contents = m_scene.structure()->boxContents();
+    if (contents.names) {
+        const std::string name =
+            shownName(graph, box.node, m_scene.structure()->place(box.node).scope);
+        if (!name.empty())
+            line(cleanText(name), m_theme.text, Qt::ElideMiddle);
+    }
+    if (contents.attributes)
+        for (const std::string& attribute : attributeLines(graph, box.node))
+            line(cleanText(attribute, 60), m_theme.mutedText, Qt::ElideRight);
+    if (!contents.weights)
+        return;
     const std::vector<ValueId> weights = weightsOf(graph, box.node);
     for (std::size_t i = 0; i < weights.size() && i < kWeightLines; ++i) {
         QString words = cleanText(shortValueName(graph.value(weights[i]).name), 60);

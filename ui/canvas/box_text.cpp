@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ui/canvas/box_text.h"
 
+#include "model/attributes.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +12,7 @@ namespace {
 
 constexpr double kMinWidth = 124, kMaxWidth = 208;
 constexpr double kPadding = 24;
-constexpr double kChipRoom = 34;  ///< Beside the operator, for the first axis.
+constexpr double kChipRoom = 58;  ///< Beside the operator, for two axes.
 
 /// Few distinct widths make few distinct layouts.
 float stepped(double width) {
@@ -19,19 +21,26 @@ float stepped(double width) {
 
 }  // namespace
 
-BoxSize nodeBoxSize(const GraphIndex& graph, NodeId id, ScopeId drawnIn,
-                    const TextMetrics& metrics) {
+BoxSize nodeBoxSize(const GraphIndex& graph, NodeId id, ScopeId drawnIn, const TextMetrics& metrics,
+                    const BoxContents& contents) {
     const std::string_view op = graph.opType(id);
+    if (op == "Constant")
+        return {84, kConstantHeight};
     double width = metrics.titleWidth(op.substr(0, 64)) + kPadding + kChipRoom;
     int lines = 0;
-    const std::string name = shownName(graph, id, drawnIn);
-    if (!name.empty()) {
+    if (const std::string name = contents.names ? shownName(graph, id, drawnIn) : std::string();
+        !name.empty()) {
         width = std::max(width, metrics.smallWidth(sameDigits(name)) + kPadding);
         ++lines;
     }
-    lines += std::min(static_cast<int>(weightsOf(graph, id).size()), kWeightLines);
-    if (op == "Constant")
-        return {84, kConstantHeight};
+    if (contents.weights)
+        lines += std::min(static_cast<int>(weightsOf(graph, id).size()), kWeightLines);
+    if (contents.attributes) {
+        for (const std::string& line : attributeLines(graph, id)) {
+            width = std::max(width, metrics.smallWidth(sameDigits(line)) + kPadding);
+            ++lines;
+        }
+    }
     return {stepped(width),
             kHeaderHeight + (lines > 0 ? 8 : 0) + kLineHeight * static_cast<float>(lines)};
 }
@@ -56,6 +65,29 @@ std::string shownName(const GraphIndex& graph, NodeId id, ScopeId drawnIn) {
          scope && scope != drawnIn && graph.scope(scope).parent; scope = graph.scope(scope).parent)
         name = graph.scope(scope).name + (name.empty() ? "" : "/" + name);
     return name;
+}
+
+std::vector<std::string> attributeLines(const GraphIndex& graph, NodeId id) {
+    constexpr std::size_t kLongest = 48, kMost = kAttributeLines;
+    const auto attributes = attributeTexts(graph, id);
+    std::vector<std::string> lines;
+    for (const AttributeText& attribute : attributes) {
+        if (lines.size() + 1 == kMost && attributes.size() > kMost) {
+            lines.push_back("+ " + std::to_string(attributes.size() - lines.size()));
+            break;
+        }
+        std::string line = attribute.name + "  " + attribute.value;
+        if (line.size() > kLongest) {
+            // Not amid a character.
+            std::size_t end = kLongest;
+            while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0) == 0x80)
+                --end;
+            line.resize(end);
+            line += "\u2026";
+        }
+        lines.push_back(std::move(line));
+    }
+    return lines;
 }
 
 std::vector<ValueId> weightsOf(const GraphIndex& graph, NodeId id) {

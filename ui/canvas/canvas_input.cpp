@@ -176,7 +176,8 @@ void GraphCanvas::clickAt(QPointF viewportPoint, Qt::KeyboardModifiers modifiers
         toggleScope(box->scope);
         return;
     }
-    if (box->kind == BoxKind::Node && modifiers.testFlag(Qt::ControlModifier)) {
+    if (box->kind == BoxKind::Node &&
+        (modifiers & (Qt::ControlModifier | Qt::ShiftModifier)) != Qt::NoModifier) {
         QList<NodeId> nodes = m_selected;
         if (!nodes.removeOne(box->node))
             nodes.append(box->node);

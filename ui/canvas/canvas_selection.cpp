@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/analysis.h"
+#include "ui/canvas/byte_text.h"
 #include "ui/canvas/graph_canvas.h"
 #include "ui/canvas/overlay.h"
 #include "ui/canvas/scene_painter.h"
@@ -124,8 +125,12 @@ public:
 
     void title(const QString& text) {
         m_html += QStringLiteral("<b>") + text.toHtmlEscaped() + QStringLiteral("</b>");
+        m_longest = std::max(m_longest, text.size());
     }
-    void line(const QString& text) { m_html += QStringLiteral("<br>") + text.toHtmlEscaped(); }
+    void line(const QString& text) {
+        m_html += QStringLiteral("<br>") + text.toHtmlEscaped();
+        m_longest = std::max(m_longest, text.size());
+    }
 
     void value(const QString& role, ValueId id, const SlotMeaning* slot) {
         if (!id || ++m_lines > kToolTipLines)
@@ -140,6 +145,21 @@ public:
                 text += QStringLiteral("  ") + layout;
         }
         line(text);
+    }
+
+    void tensor(ValueId id) {
+        title(cleanText(m_graph.value(id).name, 120));
+        if (!m_overlay)
+            return;
+        const QString shape = m_overlay->shapeText(id), layout = m_overlay->layoutText(id);
+        if (!shape.isEmpty())
+            line(layout.isEmpty() ? shape : shape + QStringLiteral("  ") + layout);
+        int shown = 0;
+        for (const CommEntry& entry : m_overlay->analysis().communication.entries)
+            if (entry.value == id && ++shown <= 3)
+                line(QString::fromStdString(collectiveName(entry.kind)) + QStringLiteral(", ") +
+                     byteText(entry.bytes * static_cast<std::int64_t>(entry.groups.size())) +
+                     QStringLiteral(": ") + cleanText(entry.cause, 300));
     }
 
     void node(NodeId id) {
@@ -173,13 +193,21 @@ public:
         }
     }
 
-    const QString& html() const { return m_html; }
+    /// Lines are broken only where they are longer than anyone wants a tool tip to be wide.
+    QString html() const {
+        constexpr qsizetype kLongest = 110;
+        return m_html.isEmpty() || m_longest > kLongest
+                   ? m_html
+                   : QStringLiteral("<div style=\"white-space: nowrap\">") + m_html +
+                         QStringLiteral("</div>");
+    }
 
 private:
     const GraphIndex& m_graph;
     const Overlay* m_overlay;
     QString m_html;
     int m_lines = 0;
+    qsizetype m_longest = 0;
 };
 
 }  // namespace
@@ -199,12 +227,9 @@ QString GraphCanvas::toolTipAt(QPointF scenePoint) const {
         text.title(cleanText(graph.scope(box->scope).path, 160));
         text.line(tr("%1 nodes").arg(m_placed->structure()->container(box->scope).nodesInside));
     } else if (box && box->value) {
-        text.title(cleanText(graph.value(box->value).name, 120));
-        text.value(tr("tensor"), box->value, nullptr);
+        text.tensor(box->value);
     } else if (const int edge = m_placed->edgeAt(scenePoint, 5 / m_zoom); edge >= 0) {
-        const ValueId value = m_placed->edges()[static_cast<std::size_t>(edge)].value;
-        text.title(cleanText(graph.value(value).name, 120));
-        text.value(tr("tensor"), value, nullptr);
+        text.tensor(m_placed->edges()[static_cast<std::size_t>(edge)].value);
     }
     return text.html();
 }

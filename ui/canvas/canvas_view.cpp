@@ -122,14 +122,27 @@ void GraphCanvas::fitAll() {
             zoom);
 }
 
+QRectF GraphCanvas::selectionRect() const {
+    QRectF rect;
+    if (!m_placed)
+        return rect;
+    for (const NodeId node : m_selected)
+        rect |= m_placed->rectOf(node);
+    if (m_selectedValue)
+        for (const int edge : m_placed->edgesOfValue(m_selectedValue)) {
+            const PlacedEdge& line = m_placed->edges()[static_cast<std::size_t>(edge)];
+            for (const int end : {line.from, line.to})
+                rect |= m_placed->boxes()[static_cast<std::size_t>(end)].rect;
+        }
+    if (const int box = currentBox(); rect.isNull() && box >= 0)
+        rect = m_placed->boxes()[static_cast<std::size_t>(box)].rect;
+    return rect;
+}
+
 void GraphCanvas::fitSelection() {
     if (!m_placed)
         return;
-    QRectF rect;
-    for (const NodeId node : m_selected)
-        rect |= m_placed->rectOf(node);
-    if (const int box = currentBox(); rect.isNull() && box >= 0)
-        rect = m_placed->boxes()[static_cast<std::size_t>(box)].rect;
+    const QRectF rect = selectionRect();
     if (rect.isNull())
         return fitAll();
     m_initialView = false;

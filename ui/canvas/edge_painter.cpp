@@ -143,9 +143,9 @@ void ScenePainter::paintEdgeText(const PlacedEdge& edge) {
         colour = m_theme.text;
     if (text.isEmpty() || room < 20)
         return;
-    const QFontMetricsF metrics(m_tinyFont);
-    const double width = std::min(room, metrics.horizontalAdvance(text) + 4);
-    const QRectF rect(start.x() + 4, start.y() + 3, width, 14);
+    const QRectF rect = edgeTextRect(edge, text, room);
+    if (rect.isEmpty())
+        return;
     QColor halo = m_theme.background;
     halo.setAlphaF(0.82F);
     m_painter.setPen(Qt::NoPen);
@@ -153,6 +153,40 @@ void ScenePainter::paintEdgeText(const PlacedEdge& edge) {
     m_painter.drawRoundedRect(rect, 3, 3);
     paintText(m_tinyFont, colour, rect.adjusted(2, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter, text,
               Qt::ElideMiddle);
+}
+
+/// Right of the line; left of it where a box (the stub of a portal) is in the way; else shorter.
+/// Empty where there is no room.
+QRectF ScenePainter::edgeTextRect(const PlacedEdge& edge, const QString& text, double room) const {
+    constexpr double kAway = 4, kHeight = 14, kLeast = 20;
+    const QPointF start(m_scene.points(edge).front());
+    const double width = std::min(room, QFontMetricsF(m_tinyFont).horizontalAdvance(text) + 4);
+    const auto freeFrom = [&](const QRectF& rect) {
+        std::vector<int> near;
+        m_scene.boxesIn(rect, near);
+        double left = rect.right();
+        for (const int i : near) {
+            const PlacedBox& box = m_scene.boxes()[at(i)];
+            if (!box.open && i != edge.from && box.rect.intersects(rect))
+                left = std::min(left, box.rect.left());
+        }
+        return left;
+    };
+    QRectF right(start.x() + kAway, start.y() + 3, width, kHeight);
+    const double free = freeFrom(right);
+    if (free >= right.right())
+        return right;
+    const QRectF left(start.x() - kAway - width, right.top(), width, kHeight);
+    std::vector<int> lines;
+    m_scene.edgesIn(left, lines);
+    const bool alone = std::none_of(lines.begin(), lines.end(), [&](int e) {
+        const PlacedEdge& other = m_scene.edges()[at(e)];
+        return other.from == edge.from && m_scene.points(other).front().x() < start.x() - 1;
+    });
+    if (alone && freeFrom(left) >= left.right())
+        return left;
+    right.setRight(free - 3);
+    return right.width() < kLeast ? QRectF() : right;
 }
 
 /// Collectives at the end of the line that they happen at.

@@ -110,6 +110,7 @@ private:
     void draw(QPainter& painter, double scale, bool background) const {
         painter.scale(scale, scale);
         painter.translate(-m_part.topLeft());
+        painter.setClipRect(m_part);
         if (background)
             painter.fillRect(m_part, m_theme.background);
         // Vector formats are looked at from near: everything in full detail, whatever the scale of

@@ -2,6 +2,7 @@
 #include "ui/canvas/graph_canvas.h"
 
 #include "check/analysis.h"
+#include "ui/canvas/box_text.h"
 #include "ui/canvas/overlay.h"
 #include "ui/canvas/scene_jobs.h"
 #include "ui/canvas/scene_painter.h"
@@ -59,42 +60,72 @@ void GraphCanvas::setModel(std::shared_ptr<const Model> model) {
     m_pendingScopes.clear();
     changeSelection({}, false);
     m_initialView = true;
-    if (m_model) {
-        const auto metrics = std::make_shared<FontTextMetrics>();
-        m_jobs->start(
-            SceneJobs::Kind::Place,
-            [model = m_model, metrics](const CancelToken& cancel) -> OpenedModel {
-                const auto structure = SceneStructure::build(model, *metrics, cancel);
-                if (!structure)
-                    return {};
-                auto scene = std::make_shared<GraphScene>(structure);
-                SceneResult result = placeScene(scene->request(), cancel);
-                return {std::move(scene), std::move(result)};
-            },
-            [this](OpenedModel opened) {
-                if (opened.scene)
-                    modelArrived(std::make_unique<GraphScene>(std::move(*opened.scene)),
-                                 opened.result);
-            });
-    }
+    if (m_model)
+        buildScene({}, {});
     updateBusy();
     updateScrollBars();
     viewport()->update();
 }
 
-void GraphCanvas::modelArrived(std::unique_ptr<GraphScene> scene, const SceneResult& result) {
-    if (!result.scene)
-        return;
-    m_scene = std::move(scene);
+/// `open`: scopes to open; empty: those that a model opens with, at its beginning.
+void GraphCanvas::buildScene(std::vector<bool> open, Anchor anchor) {
+    m_jobs->start(
+        SceneJobs::Kind::Place,
+        [model = m_model, metrics = std::make_shared<FontTextMetrics>(), contents = m_contents,
+         open](const CancelToken& cancel) -> OpenedModel {
+            const auto structure = SceneStructure::build(model, *metrics, cancel, contents);
+            if (!structure)
+                return {};
+            auto scene = open.empty() ? std::make_shared<GraphScene>(structure)
+                                      : std::make_shared<GraphScene>(structure, open);
+            SceneResult result = placeScene(scene->request(), cancel);
+            return {std::move(scene), std::move(result)};
+        },
+        [this, anchor, again = !open.empty()](OpenedModel opened) {
+            if (!opened.scene || !opened.result.scene)
+                return;
+            m_scene = std::make_unique<GraphScene>(std::move(*opened.scene));
+            if (again)
+                sceneArrived(opened.result, anchor);
+            else
+                modelArrived(opened.result);
+            if (m_analysis)
+                requestOverlay();
+        });
+    updateBusy();
+}
+
+void GraphCanvas::modelArrived(const SceneResult& result) {
     m_scene->accept(result);
     m_placed = result.scene;
     showInitialView();
     refreshMarks();
-    if (m_analysis)
-        requestOverlay();
     updateBusy();
     emit sceneReady();
     emit sceneChanged();
+    emit zoomChanged(m_zoom);
+}
+
+void GraphCanvas::setBoxContents(const BoxContents& contents) {
+    if (contents == m_contents)
+        return;
+    m_contents = contents;
+    if (!m_model)
+        return;
+    if (!m_scene || !m_placed)
+        return buildScene({}, {});
+    // What is selected, else what is in the middle of the view, stays where it is.
+    const QPointF middle(viewport()->width() / 2.0, viewport()->height() / 2.0);
+    int box = currentBox();
+    if (box < 0 ||
+        !visibleSceneRect().intersects(m_placed->boxes()[static_cast<std::size_t>(box)].rect))
+        box = m_placed->boxAt(toScene(middle));
+    Anchor anchor;
+    if (box >= 0) {
+        const PlacedBox& held = m_placed->boxes()[static_cast<std::size_t>(box)];
+        anchor = {held.scope, held.node, fromScene(held.rect.topLeft()), false};
+    }
+    buildScene(m_scene->openScopes(), anchor);
 }
 
 void GraphCanvas::requestScene(Anchor anchor) {
@@ -259,6 +290,7 @@ void GraphCanvas::paintEvent(QPaintEvent* event) {
     const QRectF part(toScene(event->rect().topLeft()), QSizeF(event->rect().size()) / m_zoom);
     scene.paint(part);
     painter.restore();
+    paintWhere(painter);
     if (m_drag == Drag::RubberBand) {
         QColor fill = m_theme.accent;
         fill.setAlphaF(0.15F);
@@ -266,6 +298,46 @@ void GraphCanvas::paintEvent(QPaintEvent* event) {
         painter.setBrush(fill);
         painter.drawRect(QRect(m_pressPoint, m_lastPoint).normalized());
     }
+}
+
+QString GraphCanvas::whereText() const {
+    if (!m_placed)
+        return {};
+    const QRectF seen = visibleSceneRect();
+    int box = m_placed->boxAt(seen.center());
+    while (box >= 0 && !m_placed->boxes()[static_cast<std::size_t>(box)].open)
+        box = m_placed->boxes()[static_cast<std::size_t>(box)].parent;
+    QStringList names;
+    bool hidden = false;
+    for (; box >= 0; box = m_placed->boxes()[static_cast<std::size_t>(box)].parent) {
+        const PlacedBox& frame = m_placed->boxes()[static_cast<std::size_t>(box)];
+        hidden = hidden || frame.rect.top() + kFrameTitleHeight < seen.top();
+        names.prepend(cleanText(m_placed->graph().scope(frame.scope).name, 60));
+    }
+    return hidden ? names.join(QStringLiteral("  \u203A  ")) : QString();
+}
+
+void GraphCanvas::paintWhere(QPainter& painter) const {
+    const QString text = whereText();
+    if (text.isEmpty())
+        return;
+    QFont font = smallFont();
+    font.setPixelSize(12);
+    const QFontMetrics metrics(font);
+    constexpr int kAway = 8, kInside = 9;
+    const QString shown =
+        metrics.elidedText(text, Qt::ElideLeft, viewport()->width() - 2 * (kAway + kInside));
+    const QRect rect(kAway, kAway, metrics.horizontalAdvance(shown) + 2 * kInside,
+                     metrics.height() + 8);
+    QColor ground = m_theme.scopeTitle;
+    ground.setAlphaF(0.94F);
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(m_theme.scopeFrame, 1));
+    painter.setBrush(ground);
+    painter.drawRoundedRect(QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5);
+    painter.setFont(font);
+    painter.setPen(m_theme.text);
+    painter.drawText(rect, Qt::AlignCenter, shown);
 }
 
 void GraphCanvas::changeEvent(QEvent* event) {

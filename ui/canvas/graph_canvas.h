@@ -12,6 +12,7 @@
 
 #include <memory>
 
+class QPainter;
 class QVariantAnimation;
 
 namespace shardwright {
@@ -64,6 +65,9 @@ public:
 
     void setEdgeText(EdgeText text);
     EdgeText edgeText() const { return m_edgeText; }
+    /// What boxes say under their operator; the drawing is laid out anew.
+    void setBoxContents(const BoxContents& contents);
+    const BoxContents& boxContents() const { return m_contents; }
     void setMarks(Marks marks);
     Marks marks() const { return m_marks; }
     const CanvasTheme& theme() const { return m_theme; }
@@ -76,6 +80,11 @@ public:
     bool isExpanded(ScopeId scope) const;
     double zoom() const { return m_zoom; }
     QRectF visibleSceneRect() const;
+    /// Around what is selected, as far as it is drawn; null: nothing.
+    QRectF selectionRect() const;
+    /// The open scopes around the middle of the view, as a path, while a title of them is out of
+    /// sight; else nothing.
+    QString whereText() const;
     QPointF toScene(QPointF viewportPoint) const;
     QPointF fromScene(QPointF scenePoint) const;
 
@@ -157,7 +166,8 @@ private:
 
     void requestScene(Anchor anchor);
     void sceneArrived(const SceneResult& result, const Anchor& anchor);
-    void modelArrived(std::unique_ptr<GraphScene> scene, const SceneResult& result);
+    void buildScene(std::vector<bool> open, Anchor anchor);
+    void modelArrived(const SceneResult& result);
     void requestOverlay();
     void applyAnchor(const Anchor& anchor);
     void showInitialView();
@@ -175,6 +185,7 @@ private:
     void ensureVisible(const QRectF& rect);
     bool onFrameTitle(const PlacedBox& box, QPointF scenePoint) const;
     QString toolTipAt(QPointF scenePoint) const;
+    void paintWhere(QPainter& painter) const;
     void clickAt(QPointF viewportPoint, Qt::KeyboardModifiers modifiers);
     void selectInRect(const QRectF& sceneRect, bool add);
     bool walk(int key);
@@ -190,6 +201,7 @@ private:
     std::shared_ptr<const Overlay> m_overlay;
     std::unique_ptr<QVariantAnimation> m_glide;
     CanvasTheme m_theme;
+    BoxContents m_contents;
     EdgeText m_edgeText = EdgeText::Shape;
     Marks m_marks = AllMarks;
 

@@ -17,6 +17,13 @@ GraphScene::GraphScene(std::shared_ptr<const SceneStructure> structure)
     openSmallScopes();
 }
 
+GraphScene::GraphScene(std::shared_ptr<const SceneStructure> structure, std::vector<bool> open)
+    : m_structure(std::move(structure)), m_open(std::move(open)),
+      m_layouts(std::make_shared<LayoutStore>()), m_arrangements(m_structure->scopeCount()) {
+    m_open.resize(m_structure->scopeCount());
+    m_open[0] = true;
+}
+
 /// A model opens with what can be taken in at one look: small ones whole, others with the outer
 /// scopes open.
 void GraphScene::openSmallScopes() {

@@ -42,9 +42,12 @@ SceneResult placeScene(const SceneRequest& request, const CancelToken& = {});
 class GraphScene {
 public:
     explicit GraphScene(std::shared_ptr<const SceneStructure> structure);
+    /// With the scopes open that are open in another drawing of the same model.
+    GraphScene(std::shared_ptr<const SceneStructure> structure, std::vector<bool> open);
 
     const SceneStructure& structure() const { return *m_structure; }
     bool isExpanded(ScopeId scope) const { return m_open[scope.index()]; }
+    const std::vector<bool>& openScopes() const { return m_open; }
     /// True when that changed anything.
     bool setExpanded(ScopeId scope, bool expanded);
     void expandAll();

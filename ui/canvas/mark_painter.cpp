@@ -32,31 +32,43 @@ void ScenePainter::paintNodeMarks(const PlacedBox& box) {
         paintDiagnostics(marks.errors, marks.warnings, box.rect.topRight() + QPointF(3, -1));
 }
 
-/// Axis names from the right; filled where the file says so, outlined where inferred. Gives the
-/// width used.
+/// Axis names in the order of the mesh, up to `rightMiddle`; filled where the file says so,
+/// outlined where inferred. Gives the width used.
 double ScenePainter::paintChips(const std::vector<int>& axes, bool filled, QPointF rightMiddle,
                                 double room) {
+    struct Chip {
+        QString name;
+        double width;
+        QColor colour;
+    };
+    constexpr double kGap = 3, kMoreRoom = 24;
     const QFont font = bold(m_tinyFont);
     const QFontMetricsF metrics(font);
+    std::vector<Chip> chips;
     double used = 0;
     for (std::size_t i = 0; i < axes.size(); ++i) {
         QString name = m_overlay->axisName(axes[i]);
         double width = metrics.horizontalAdvance(name) + 10;
         const bool last = i + 1 == axes.size();
-        if (used + width + (last ? 0 : 24) > room) {
+        const bool fits = used + width + (last ? 0 : kMoreRoom) <= room;
+        if (!fits) {
             name = QStringLiteral("+%1").arg(axes.size() - i);
             width = metrics.horizontalAdvance(name) + 10;
         }
-        const QRectF chip(rightMiddle.x() - used - width, rightMiddle.y() - kChipHeight / 2, width,
-                          kChipHeight);
-        const QColor colour = m_theme.axis(axes[i]);
-        m_painter.setPen(QPen(filled ? colour.darker(115) : colour, filled ? 0.8 : 1.6));
-        m_painter.setBrush(filled ? colour : m_theme.box);
-        m_painter.drawRoundedRect(chip.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
-        paintText(font, filled ? readableOn(colour) : m_theme.text, chip, Qt::AlignCenter, name);
-        used += width + 3;
-        if (name.startsWith(QLatin1Char('+')))
+        chips.push_back({name, width, m_theme.axis(axes[i])});
+        used += width + kGap;
+        if (!fits)
             break;
+    }
+    double left = rightMiddle.x() - used + kGap;
+    for (const Chip& chip : chips) {
+        const QRectF rect(left, rightMiddle.y() - kChipHeight / 2, chip.width, kChipHeight);
+        m_painter.setPen(QPen(filled ? chip.colour.darker(115) : chip.colour, filled ? 0.8 : 1.6));
+        m_painter.setBrush(filled ? chip.colour : m_theme.box);
+        m_painter.drawRoundedRect(rect.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+        paintText(font, filled ? readableOn(chip.colour) : m_theme.text, rect, Qt::AlignCenter,
+                  chip.name);
+        left += chip.width + kGap;
     }
     return used;
 }

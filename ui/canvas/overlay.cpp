@@ -20,6 +20,10 @@ void addAxis(std::vector<int>& axes, int axis) {
 
 }  // namespace
 
+bool isNamedSymbol(const std::string& symbol) {
+    return !symbol.empty() && !isGeneratedSymbol(symbol) && !symbol.starts_with("unk__");
+}
+
 class OverlayBuilder {
 public:
     OverlayBuilder(std::shared_ptr<const Analysis> analysis, const SceneStructure& structure)
@@ -61,8 +65,8 @@ private:
     }
 
     void addLayouts() {
-        for (const ValueMeaning& value : m_analysis.meaning.values)
-            learn(value.layout);
+        for (std::size_t v = 0; v < m_analysis.meaning.values.size(); ++v)
+            learn(m_analysis.meaning.values[v].layout);
         for (std::size_t n = 0; n < m_analysis.meaning.nodes.size(); ++n) {
             const NodeMeaning& meaning = m_analysis.meaning.nodes[n];
             NodeMarks& marks = m_out->m_nodes[n];
@@ -212,7 +216,7 @@ QString Overlay::shapeText(ValueId value) const {
     const std::size_t rank = std::max(info.symbolic.size(), info.dims.size());
     for (std::size_t d = 0; d < rank; ++d) {
         if (d < info.symbolic.size() && info.symbolic[d].size < 0 &&
-            !info.symbolic[d].symbol.empty())
+            isNamedSymbol(info.symbolic[d].symbol))
             sizes << cleanText(info.symbolic[d].symbol, 20);
         else if (d < info.dims.size() && info.dims[d] >= 0)
             sizes << QString::number(info.dims[d]);

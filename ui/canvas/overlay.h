@@ -8,10 +8,15 @@
 #include <QString>
 
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace shardwright {
+
+/// Whether a dimension's symbol says something to people: not one that this program or libonnx
+/// (`unk__12`) made up for a size that it did not know.
+bool isNamedSymbol(const std::string& symbol);
 
 /// One collective to draw beside a line.
 struct CommunicationMark {

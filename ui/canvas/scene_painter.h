@@ -47,6 +47,7 @@ private:
     void paintEdge(const PlacedEdge& edge, bool active);
     void paintArrow(QPointF tip, const QColor& colour);
     void paintEdgeText(const PlacedEdge& edge);
+    QRectF edgeTextRect(const PlacedEdge& edge, const QString& text, double room) const;
     void paintEdgeMarks(const PlacedEdge& edge);
     void paintCommunication(const CommunicationMark& mark, QPointF middle);
     void paintPortalLines();

@@ -258,13 +258,23 @@ private:
         }
         scene.m_edgeIndex = SpatialIndex(rects);
         indexValues();
+        scene.m_start = startOf(scene);
+    }
+
+    /// Where reading begins: the highest input of the graph itself, not of a function or a body.
+    static QRectF startOf(const PlacedScene& scene) {
+        const PlacedBox* start = nullptr;
         for (const PlacedBox& box : scene.m_boxes) {
-            if (box.kind == BoxKind::Input &&
-                (scene.m_start.isNull() || box.rect.top() < scene.m_start.top()))
-                scene.m_start = box.rect;
+            if (box.kind != BoxKind::Input)
+                continue;
+            const bool better = !start || (box.parent < 0 && start->parent >= 0) ||
+                                (box.parent == start->parent && box.rect.top() < start->rect.top());
+            if (better)
+                start = &box;
         }
-        if (scene.m_start.isNull() && !scene.m_boxes.empty())
-            scene.m_start = scene.m_boxes.front().rect;
+        if (!start && !scene.m_boxes.empty())
+            start = &scene.m_boxes.front();
+        return start ? start->rect : QRectF();
     }
 
     void indexValues() {

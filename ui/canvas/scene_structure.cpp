@@ -18,10 +18,11 @@ namespace shardwright {
 class StructureBuilder {
 public:
     StructureBuilder(std::shared_ptr<const Model> model, const TextMetrics& metrics,
-                     const CancelToken& cancel)
+                     const CancelToken& cancel, const BoxContents& contents)
         : m_graph(model->graph()), m_metrics(metrics), m_cancel(cancel),
           m_out(std::make_shared<SceneStructure>()) {
         m_out->m_model = std::move(model);
+        m_out->m_contents = contents;
     }
 
     std::shared_ptr<const SceneStructure> run() {
@@ -84,7 +85,7 @@ private:
         item.family = opFamily(m_graph.domain(id), m_graph.opType(id));
         if (m_graph.node(id).function)
             item.family = OpFamily::Function;
-        const BoxSize size = nodeBoxSize(m_graph, id, drawnIn, m_metrics);
+        const BoxSize size = nodeBoxSize(m_graph, id, drawnIn, m_metrics, m_out->m_contents);
         item.width = size.width;
         item.height = size.height;
         return item;
@@ -244,8 +245,9 @@ private:
 
 std::shared_ptr<const SceneStructure> SceneStructure::build(std::shared_ptr<const Model> model,
                                                             const TextMetrics& metrics,
-                                                            const CancelToken& cancel) {
-    return StructureBuilder(std::move(model), metrics, cancel).run();
+                                                            const CancelToken& cancel,
+                                                            const BoxContents& contents) {
+    return StructureBuilder(std::move(model), metrics, cancel, contents).run();
 }
 
 bool SceneStructure::contains(ScopeId outer, ScopeId inner) const {

@@ -4,6 +4,7 @@
 #include "model/cancel.h"
 #include "model/document.h"
 #include "model/ids.h"
+#include "ui/canvas/box_text.h"
 #include "ui/canvas/canvas_theme.h"
 #include "ui/canvas/layered_layout.h"
 #include "ui/canvas/text_metrics.h"
@@ -64,8 +65,12 @@ struct ItemPlace {
 /// time, without recursion over scopes or over the graph.
 class SceneStructure {
 public:
-    static std::shared_ptr<const SceneStructure>
-    build(std::shared_ptr<const Model> model, const TextMetrics& metrics, const CancelToken& = {});
+    static std::shared_ptr<const SceneStructure> build(std::shared_ptr<const Model> model,
+                                                       const TextMetrics& metrics,
+                                                       const CancelToken& = {},
+                                                       const BoxContents& contents = {});
+    /// For which boxes have room.
+    const BoxContents& boxContents() const { return m_contents; }
 
     const GraphIndex& graph() const { return m_model->graph(); }
     const std::shared_ptr<const Model>& model() const { return m_model; }
@@ -84,6 +89,7 @@ public:
 private:
     friend class StructureBuilder;
     std::shared_ptr<const Model> m_model;
+    BoxContents m_contents;
     std::vector<SceneContainer> m_containers;
     std::vector<ItemPlace> m_nodes;
     std::vector<ItemPlace> m_producers;

@@ -22,11 +22,14 @@ AxisPicker::AxisPicker(QWidget* parent) : QToolButton(parent) {
 }
 
 void AxisPicker::show(const Mesh& mesh, const std::vector<int>& axes,
-                      const std::vector<int>& axesOfOthers) {
+                      const std::vector<int>& axesOfOthers, const QString& parts) {
     m_mesh = mesh;
     m_axes = axes;
     m_usedBy = axesOfOthers;
-    setText(axes.empty() ? tr("not split") : menuText(axesText(axes)));
+    m_parts = parts;
+    setText(!parts.isEmpty() ? menuText(oneLine(parts, 40))
+            : axes.empty()   ? tr("not split")
+                             : menuText(axesText(axes)));
     setIcon(axisIcon(axes, palette(), devicePixelRatioF()));
     setIconSize(QSize(static_cast<int>(std::max<std::size_t>(axes.size(), 1)) * 12, 14));
 }
@@ -53,19 +56,29 @@ void AxisPicker::addChoice(const QString& text, const std::vector<int>& axes, bo
 
 void AxisPicker::buildMenu() {
     menu()->clear();
-    addChoice(tr("Not split"), {}, m_axes.empty());
+    addAxes();
+    menu()->addSeparator();
+    QAction* parts = menu()->addAction(
+        m_parts.isEmpty() ? tr("In Parts…") : tr("In Parts: %1…").arg(menuText(m_parts)));
+    parts->setCheckable(true);
+    parts->setChecked(!m_parts.isEmpty());
+    connect(parts, &QAction::triggered, this, &AxisPicker::partsWanted);
+}
+
+void AxisPicker::addAxes() {
+    addChoice(tr("Not split"), {}, m_axes.empty() && m_parts.isEmpty());
     const int count = static_cast<int>(m_mesh.axes.size());
     for (int axis = 0; axis < count; ++axis) {
         QString text = axisText(axis);
         if (const int dim = m_usedBy[static_cast<std::size_t>(axis)]; dim >= 0)
             text = tr("%1, taken from dimension %2").arg(text).arg(dim);
-        addChoice(text, {axis}, m_axes == std::vector<int>{axis});
+        addChoice(text, {axis}, m_parts.isEmpty() && m_axes == std::vector<int>{axis});
     }
     if (m_axes.empty() || count < 2)
         return;
     menu()->addSeparator();
     if (m_axes.size() > 1)
-        addChoice(axesText(m_axes), m_axes, true);
+        addChoice(axesText(m_axes), m_axes, m_parts.isEmpty());
     for (int axis = 0; axis < count; ++axis) {
         if (std::ranges::find(m_axes, axis) != m_axes.end())
             continue;

@@ -22,6 +22,7 @@ BindingsButton::BindingsButton(EditorSession* session, QWidget* parent)
     : QToolButton(parent), m_session(session) {
     setToolButtonStyle(Qt::ToolButtonTextOnly);
     setFocusPolicy(Qt::StrongFocus);
+    setAccessibleName(tr("Sizes of symbolic dimensions"));
     setToolTip(tr("Sizes assumed for symbolic dimensions; click to change them"));
     connect(this, &QToolButton::clicked, this, &BindingsButton::openPopup);
     setAnalysis(nullptr);

@@ -29,8 +29,9 @@ CommunicationPanel::CommunicationPanel(QWidget* parent) : QWidget(parent) {
     m_view->header()->setSortIndicator(-1, Qt::AscendingOrder);
     m_view->setItemDelegateForColumn(CommunicationModel::Axes, new ChipDelegate(m_view));
     for (const int column : {CommunicationModel::Node, CommunicationModel::Tensor})
-        m_view->setItemDelegateForColumn(column, new NameDelegate(m_view));
-    constexpr int kWidths[] = {120, 60, 80, 180, 150, 75, 75};
+        m_view->setItemDelegateForColumn(column, new NameDelegate(m_view, Qt::ElideLeft));
+    m_view->setAccessibleName(tr("Communication"));
+    constexpr int kWidths[] = {115, 60, 75, 200, 110, 70, 70};
     for (int column = 0; column < static_cast<int>(std::size(kWidths)); ++column)
         m_view->header()->resizeSection(column, kWidths[column]);
     connect(m_view, &QTreeView::activated, this, [this](const QModelIndex& index) {
@@ -40,6 +41,13 @@ CommunicationPanel::CommunicationPanel(QWidget* parent) : QWidget(parent) {
     m_empty = new QLabel(this);
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setProperty("role", "muted");
+    m_cause = new QLabel(this);
+    m_cause->setTextFormat(Qt::PlainText);
+    m_cause->setWordWrap(true);
+    m_cause->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    m_cause->hide();
+    connect(m_view->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+            &CommunicationPanel::showCause);
     m_total = new QLabel(this);
     m_total->setTextFormat(Qt::PlainText);
     auto* column = new QVBoxLayout(this);
@@ -47,8 +55,18 @@ CommunicationPanel::CommunicationPanel(QWidget* parent) : QWidget(parent) {
     column->setSpacing(6);
     column->addWidget(m_view, 1);
     column->addWidget(m_empty, 1);
+    column->addWidget(m_cause);
     column->addWidget(m_total);
     setAnalysis(nullptr);
+}
+
+/// The cause of the current entry in full; the column has room for its beginning only.
+void CommunicationPanel::showCause() {
+    const QModelIndex current = m_view->currentIndex();
+    const CommEntry* entry =
+        current.isValid() ? m_model->entry(m_sorted->mapToSource(current).row()) : nullptr;
+    m_cause->setText(entry ? toQt(entry->cause).left(2000) : QString());
+    m_cause->setVisible(entry);
 }
 
 QString CommunicationPanel::totalText(const Analysis& analysis) const {
@@ -60,7 +78,11 @@ QString CommunicationPanel::totalText(const Analysis& analysis) const {
 }
 
 void CommunicationPanel::setAnalysis(std::shared_ptr<const Analysis> analysis) {
+    const int row = m_view->currentIndex().row();
     m_model->setAnalysis(analysis);
+    if (row >= 0 && row < m_sorted->rowCount())
+        m_view->setCurrentIndex(m_sorted->index(row, 0));
+    showCause();
     const bool any = m_model->rowCount() > 0;
     m_view->setVisible(any);
     m_empty->setVisible(!any);

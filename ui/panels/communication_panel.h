@@ -27,12 +27,13 @@ signals:
     void nodeWanted(shardwright::NodeId node);
 
 private:
+    void showCause();
     QString totalText(const Analysis& analysis) const;
 
     CommunicationModel* m_model;
     QSortFilterProxyModel* m_sorted;
     QTreeView* m_view;
-    QLabel *m_empty, *m_total;
+    QLabel *m_empty, *m_total, *m_cause;
 };
 
 }  // namespace shardwright

@@ -4,6 +4,7 @@
 #include "ui/panels/diagnostics_model.h"
 #include "ui/panels/elided_button.h"
 #include "ui/panels/name_delegate.h"
+#include "ui/panels/node_problems.h"
 #include "ui/window/editor_session.h"
 #include "ui/window/text.h"
 
@@ -30,13 +31,15 @@ DiagnosticsPanel::DiagnosticsPanel(EditorSession* session, QWidget* parent)
     m_filter->setSortRole(DiagnosticsModel::SortRole);
     m_view = new QTreeView(this);
     m_view->setObjectName(QStringLiteral("diagnostics"));
+    m_view->setAccessibleName(tr("Diagnostics"));
     m_view->setModel(m_filter);
     m_view->setRootIsDecorated(false);
     m_view->setUniformRowHeights(true);
     m_view->setAllColumnsShowFocus(true);
     m_view->setSortingEnabled(true);
     m_view->header()->setSortIndicator(-1, Qt::AscendingOrder);
-    m_view->setItemDelegateForColumn(DiagnosticsModel::Node, new NameDelegate(m_view));
+    m_view->setItemDelegateForColumn(DiagnosticsModel::Node,
+                                     new NameDelegate(m_view, Qt::ElideLeft));
     m_view->setContextMenuPolicy(Qt::CustomContextMenu);
     m_view->header()->resizeSection(DiagnosticsModel::Code, 90);
     m_view->header()->resizeSection(DiagnosticsModel::Node, 220);
@@ -82,8 +85,10 @@ QWidget* DiagnosticsPanel::buildFilters() {
         button->setAutoRaise(true);
         button->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
         button->setFocusPolicy(Qt::StrongFocus);
-        connect(button, &QToolButton::toggled, this,
-                [this, severity](bool shown) { m_filter->setShown(severity, shown); });
+        connect(button, &QToolButton::toggled, this, [this, severity](bool shown) {
+            m_filter->setShown(severity, shown);
+            updateEmpty();
+        });
         m_filter->setShown(severity, button->isChecked());
         button->setProperty("role", "filter");
         layout->addWidget(button);
@@ -105,13 +110,22 @@ void DiagnosticsPanel::setAnalysis(std::shared_ptr<const Analysis> analysis) {
         button->setIcon(severityIcon(severity, palette()));
         button->setVisible(count > 0);
     }
-    const bool any = m_model->rowCount() > 0;
-    m_view->setVisible(any);
-    m_empty->setVisible(!any);
-    m_empty->setText(m_analysis ? tr("No problems found.") : tr("Open a model to check it."));
-    if (row >= 0 && any)
+    updateEmpty();
+    if (row >= 0 && m_filter->rowCount() > 0)
         m_view->setCurrentIndex(m_filter->index(std::min(row, m_filter->rowCount() - 1), 0));
     currentChanged();
+}
+
+void DiagnosticsPanel::updateEmpty() {
+    const bool any = m_filter->rowCount() > 0;
+    m_view->setVisible(any);
+    m_empty->setVisible(!any);
+    // What is communicated is no problem, and is hidden until asked for.
+    const bool problems =
+        m_analysis && m_model->rowCount() > m_analysis->count(Severity::Communication);
+    m_empty->setText(!m_analysis ? tr("Open a model to check it.")
+                     : problems  ? tr("Nothing of the kinds chosen above.")
+                                 : tr("No problems found."));
 }
 
 const Diagnostic* DiagnosticsPanel::current() const {
@@ -137,9 +151,6 @@ void DiagnosticsPanel::currentChanged() {
     row->setContentsMargins(0, 0, 0, 0);
     for (const Fix& fix : diagnostic->fixes) {
         auto* button = new ElidedButton(toQt(fix.title), m_fixes);
-        button->setToolTip(toolTipText(
-            toQt(fix.title) +
-            (fix.bytes > 0 ? u'\n' + tr("moves %1").arg(exactByteText(fix.bytes)) : QString())));
         connect(button, &QPushButton::clicked, this, [this, fix] { applyFix(fix); });
         row->addWidget(button);
     }
@@ -148,7 +159,7 @@ void DiagnosticsPanel::currentChanged() {
 }
 
 void DiagnosticsPanel::applyFix(const Fix& fix) {
-    m_session->push(fix.edit, toQt(fix.title));
+    applyWhenCurrent(m_session, fix);
 }
 
 void DiagnosticsPanel::showMenu(const QPoint& position) {

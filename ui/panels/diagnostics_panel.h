@@ -35,6 +35,7 @@ private:
     const Diagnostic* current() const;
     void currentChanged();
     void showMenu(const QPoint& position);
+    void updateEmpty();
     void applyFix(const Fix& fix);
 
     EditorSession* m_session;

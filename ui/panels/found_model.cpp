@@ -25,8 +25,10 @@ QVariant FoundModel::data(const QModelIndex& index, int role) const {
     const NodeId node = m_nodes[static_cast<std::size_t>(index.row())];
     const QString op = oneLine(std::string(graph.opType(node)), 60);
     const QString label = oneLine(graph.label(node), 200);
+    // Exporters end a name with the operator; it is not said twice.
     if (role == Qt::DisplayRole)
-        return label.startsWith(op) ? label : QStringLiteral("%1  %2").arg(op, label);
+        return label.section(u'/', -1).startsWith(op) ? label
+                                                      : QStringLiteral("%1  %2").arg(op, label);
     if (role == Qt::ToolTipRole)
         return toolTipText(
             toQt(graph.scope(graph.node(node).scope).path + "/" + graph.label(node)).left(1000));

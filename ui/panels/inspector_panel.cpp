@@ -5,6 +5,8 @@
 #include "ui/panels/chips.h"
 #include "ui/panels/elided_label.h"
 #include "ui/panels/node_problems.h"
+#include "ui/panels/scope_view.h"
+#include "ui/panels/stage_box.h"
 #include "ui/panels/tensor_editor.h"
 #include "ui/panels/tensor_model.h"
 #include "ui/window/editor_session.h"
@@ -15,8 +17,6 @@
 #include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
-#include <QSignalBlocker>
-#include <QSpinBox>
 #include <QTreeView>
 #include <QTreeWidget>
 
@@ -25,7 +25,6 @@
 namespace shardwright {
 namespace {
 
-constexpr int kMaxStage = 9999;
 constexpr int kMaxTableRows = 9;
 constexpr int kMinimumCharacters = 48;  // narrower, and controls would be cut
 
@@ -72,6 +71,9 @@ InspectorPanel::InspectorPanel(EditorSession* session, QWidget* parent)
     outer->setContentsMargins(0, 0, 0, 0);
     outer->addWidget(m_empty, 1);
     outer->addWidget(m_scroll, 1);
+    m_scopeView = new ScopeView(session, this);
+    connect(m_scopeView, &ScopeView::nodesWanted, this, &InspectorPanel::nodesWanted);
+    outer->addWidget(m_scopeView, 1);
     refresh();
 }
 
@@ -82,13 +84,9 @@ QWidget* InspectorPanel::buildHeader() {
     m_name = new ElidedLabel(header);
     m_scope = new ElidedLabel(header);
     m_scope->setProperty("role", "muted");
-    m_stage = new QSpinBox(header);
+    m_stage = new StageBox(header);
     m_stage->setObjectName(QStringLiteral("stage"));
-    m_stage->setRange(-1, kMaxStage);
-    m_stage->setSpecialValueText(tr("none"));
-    m_stage->setKeyboardTracking(false);
-    m_stage->setAccessibleName(tr("Pipeline stage"));
-    connect(m_stage, &QSpinBox::valueChanged, this, &InspectorPanel::stageChosen);
+    connect(m_stage, &StageBox::stageChosen, this, &InspectorPanel::stageChosen);
     m_stageDevices = new ElidedLabel(header);
     m_stageDevices->setProperty("role", "muted");
     m_clear = new QPushButton(tr("Remove annotations"), header);
@@ -124,6 +122,7 @@ QWidget* InspectorPanel::buildTensors() {
     m_tensorsTitle = heading(tr("Inputs and outputs"), box);
     m_table = new QTreeView(box);
     m_table->setObjectName(QStringLiteral("tensors"));
+    m_table->setAccessibleName(tr("Inputs and outputs"));
     m_table->setModel(m_model);
     m_table->setRootIsDecorated(false);
     m_table->setUniformRowHeights(true);
@@ -161,6 +160,7 @@ QWidget* InspectorPanel::buildAttributes() {
     m_attributesTitle = heading(tr("Attributes"), box);
     m_attributes = new QTreeWidget(box);
     m_attributes->setObjectName(QStringLiteral("attributes"));
+    m_attributes->setAccessibleName(tr("Attributes"));
     m_attributes->setColumnCount(2);
     m_attributes->setHeaderLabels({tr("Name"), tr("Value")});
     m_attributes->setRootIsDecorated(false);
@@ -178,6 +178,13 @@ void InspectorPanel::showNodes(const QList<NodeId>& nodes) {
     if (nodes == m_nodes)
         return;
     m_nodes = nodes;
+    refresh();
+}
+
+void InspectorPanel::showScope(ScopeId scope) {
+    if (scope == m_shownScope)
+        return;
+    m_shownScope = scope;
     refresh();
 }
 
@@ -200,16 +207,21 @@ void InspectorPanel::selectSlot(TensorSlot slot) {
 
 void InspectorPanel::setAnalysis(std::shared_ptr<const Analysis> analysis) {
     // Ids of another model mean nothing here.
-    if (!analysis || (m_analysis && m_analysis->document.model != analysis->document.model))
+    if (!analysis || (m_analysis && m_analysis->document.model != analysis->document.model)) {
         m_nodes.clear();
+        m_shownScope = ScopeId();
+    }
     m_analysis = std::move(analysis);
     refresh();
 }
 
 void InspectorPanel::refresh() {
     const bool some = m_analysis && !m_nodes.isEmpty();
-    m_empty->setVisible(!some);
+    const bool scope = m_analysis && !some && m_shownScope;
+    m_empty->setVisible(!some && !scope);
     m_scroll->setVisible(some);
+    m_scopeView->setVisible(scope);
+    m_scopeView->show(scope ? m_analysis : nullptr, m_shownScope);
     const NodeId node = some ? m_nodes.last() : NodeId();
     m_model->show(some ? m_analysis : nullptr, node);
     m_problems->show(m_nodes.size() == 1 ? m_analysis : nullptr, node);
@@ -240,8 +252,8 @@ void InspectorPanel::refreshHeader() {
     if (m_nodes.size() > 1) {
         m_operator->setText(tr("%1 nodes").arg(m_nodes.size()));
         m_name->setText(nodesText());
-        m_scope->setText(tr("Tensors of %1; changes go to all of its kind")
-                             .arg(oneLine(graph.label(node.id), 60)));
+        m_scope->setText(
+            tr("As at %1; changes go to all alike").arg(oneLine(graph.label(node.id), 60)));
     } else {
         const std::string_view domain = graph.domain(node.id);
         m_operator->setText(oneLine(
@@ -262,13 +274,18 @@ void InspectorPanel::refreshStage() {
     if (!has)
         return;
     const int stage = stageOf(m_session->document(), *m_analysis, m_nodes.last());
-    const QSignalBlocker blocker(m_stage);
-    m_stage->setValue(stage);
+    const bool same = std::ranges::all_of(m_nodes, [&](NodeId node) {
+        const auto& specs = m_analysis->annotations.nodes;
+        return node == m_nodes.last() ||
+               (node.index() < specs.size() && specs[node.index()] ? specs[node.index()]->stage
+                                                                   : -1) == stage;
+    });
+    m_stage->setStage(same ? std::optional(stage) : std::nullopt);
     const DeviceGroup devices =
         stage < 0 ? DeviceGroup{} : m_analysis->configuration.stageDevices(stage);
-    m_stageDevices->setText(stage < 0         ? QString()
-                            : devices.empty() ? tr("not bound to devices")
-                                              : tr("devices %1").arg(deviceList(devices)));
+    m_stageDevices->setText(stage < 0 || !same ? QString()
+                            : devices.empty()  ? tr("not bound to devices")
+                                               : tr("devices %1").arg(deviceList(devices)));
     bool annotated = false;
     for (const NodeId node : m_nodes)
         annotated = annotated || m_session->document().annotations.nodes[node.index()];
@@ -322,7 +339,8 @@ void InspectorPanel::currentTensorChanged() {
         m_editor->show(nullptr, {});
     else
         m_editor->show(m_analysis, likeSlots(m_model->slot(current.row())));
-    emit tensorShown(valid ? m_model->value(current.row()) : ValueId());
+    emit tensorShown(valid ? m_model->value(current.row()) : ValueId(),
+                     valid ? m_model->slot(current.row()) : TensorSlot());
 }
 
 QString InspectorPanel::placesText() const {

@@ -11,7 +11,6 @@
 class QLabel;
 class QPushButton;
 class QScrollArea;
-class QSpinBox;
 class QTreeView;
 class QTreeWidget;
 
@@ -19,11 +18,13 @@ namespace shardwright {
 
 class EditorSession;
 class NodeProblems;
+class ScopeView;
+class StageBox;
 class TensorEditor;
 class TensorModel;
 
 /// What is selected: operator, attributes, tensors with their layouts, and the controls that change
-/// them.
+/// them; or what a scope holds.
 class InspectorPanel : public QWidget {
     Q_OBJECT
 
@@ -31,6 +32,8 @@ public:
     explicit InspectorPanel(EditorSession* session, QWidget* parent = nullptr);
 
     void showNodes(const QList<NodeId>& nodes);
+    /// Shown while no node is.
+    void showScope(ScopeId scope);
     /// Shows the tensor at its producer, or at its first consumer.
     void showValue(ValueId value);
     void setAnalysis(std::shared_ptr<const Analysis> analysis);
@@ -42,7 +45,8 @@ signals:
     void nodeWanted(shardwright::NodeId node);
     void valueWanted(shardwright::ValueId value);
     /// The tensor whose layout is shown changed.
-    void tensorShown(shardwright::ValueId value);
+    void tensorShown(shardwright::ValueId value, shardwright::TensorSlot slot);
+    void nodesWanted(const QList<shardwright::NodeId>& nodes);
     void meshWanted();
     void refused(const QString& message);
 
@@ -66,6 +70,8 @@ private:
     EditorSession* m_session;
     std::shared_ptr<const Analysis> m_analysis;
     QList<NodeId> m_nodes;
+    ScopeId m_shownScope;
+    ScopeView* m_scopeView;
     TensorModel* m_model;
     TensorEditor* m_editor;
     NodeProblems* m_problems;
@@ -73,7 +79,7 @@ private:
     QLabel *m_empty, *m_operator, *m_name, *m_scope, *m_stageDevices, *m_tensorsTitle,
         *m_attributesTitle;
     QWidget* m_stageRow;
-    QSpinBox* m_stage;
+    StageBox* m_stage;
     QPushButton *m_clear, *m_addMesh;
     QTreeView* m_table;
     QTreeWidget* m_attributes;

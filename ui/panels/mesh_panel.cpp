@@ -114,6 +114,7 @@ QWidget* MeshPanel::buildAxes() {
     auto* box = new QWidget(this);
     m_axes = smallTable({tr("Axis"), tr("Size")}, box);
     m_axes->setObjectName(QStringLiteral("axes"));
+    m_axes->setAccessibleName(tr("Axes of the mesh"));
     connect(m_axes, &QTableWidget::cellChanged, this, &MeshPanel::axisEdited);
     m_devices = new QLabel(box);
     m_devices->setTextFormat(Qt::PlainText);
@@ -138,6 +139,7 @@ QWidget* MeshPanel::buildStages() {
     auto* box = new QWidget(this);
     m_stages = smallTable({tr("Stage"), tr("Devices")}, box);
     m_stages->setObjectName(QStringLiteral("stages"));
+    m_stages->setAccessibleName(tr("Devices of the pipeline stages"));
     m_stages->setToolTip(tr("Devices of each pipeline stage, such as 0-3, 6. An axis named pp "
                             "binds stages by itself."));
     connect(m_stages, &QTableWidget::cellChanged, this, &MeshPanel::stageEdited);

@@ -17,6 +17,11 @@ constexpr int kMostCards = 5;
 
 }  // namespace
 
+void applyWhenCurrent(EditorSession* session, const Fix& fix) {
+    if (session->isAnalysisCurrent())
+        session->push(fix.edit, toQt(fix.title));
+}
+
 NodeProblems::NodeProblems(EditorSession* session, QWidget* parent)
     : QWidget(parent), m_session(session) {
     m_column = new QVBoxLayout(this);
@@ -68,7 +73,7 @@ QWidget* NodeProblems::card(const Diagnostic& diagnostic) {
     for (const Fix& fix : diagnostic.fixes) {
         auto* button = new ElidedButton(toQt(fix.title), frame);
         connect(button, &QPushButton::clicked, this,
-                [this, fix] { m_session->push(fix.edit, toQt(fix.title)); });
+                [this, fix] { applyWhenCurrent(m_session, fix); });
         column->addWidget(button);
     }
     return frame;

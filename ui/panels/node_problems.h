@@ -13,6 +13,10 @@ namespace shardwright {
 
 class EditorSession;
 
+/// Does a fix as one undoable command. Not while the diagnostic is older than the document: the
+/// edit replaces the whole annotation of its node and would take the newest change back.
+void applyWhenCurrent(EditorSession* session, const Fix& fix);
+
 /// The diagnostics of one node as short texts with buttons for their fixes. Empty where there is
 /// none.
 class NodeProblems : public QWidget {

@@ -10,16 +10,11 @@
 #include "ui/window/text.h"
 #include "ui/window/theme.h"
 
-#include <QAction>
-#include <QBoxLayout>
 #include <QComboBox>
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QLabel>
 #include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QScrollArea>
 #include <QSpinBox>
 #include <QTabWidget>
 
@@ -27,15 +22,6 @@
 
 namespace shardwright {
 namespace {
-
-constexpr int kMaxRepeats = 1000;
-
-QScrollArea* scrolled(QWidget* widget) {
-    auto* area = new QScrollArea;
-    area->setWidgetResizable(true);
-    area->setWidget(widget);
-    return area;
-}
 
 QString stageText(RunStage stage) {
     switch (stage) {
@@ -60,91 +46,6 @@ Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 }  // namespace
 
-RunPanel::RunPanel(EditorSession* session, QWidget* parent) : QWidget(parent), m_session(session) {
-    m_client = new RunClient(this);
-    connect(m_client, &RunClient::event, this, &RunPanel::take);
-    connect(m_client, &RunClient::finished, this, &RunPanel::ended);
-    m_chart = new TimingChart;
-    m_chartHint = new QLabel(
-        tr("Run the model to see how long each device computes, communicates and waits."));
-    m_chartHint->setAlignment(Qt::AlignCenter);
-    m_chartHint->setProperty("role", "muted");
-    auto* timings = new QWidget;
-    auto* timingsColumn = new QVBoxLayout(timings);
-    timingsColumn->addWidget(m_chart);
-    timingsColumn->addWidget(m_chartHint, 1);
-    timingsColumn->addStretch(0);
-    m_collectives = new CollectivesTable;
-    m_verification = new VerificationView;
-    connect(m_verification, &VerificationView::nodeWanted, this, &RunPanel::nodeWanted);
-    m_shards = new ShardView;
-    m_tabs = new QTabWidget(this);
-    m_tabs->setDocumentMode(true);
-    m_tabs->addTab(scrolled(timings), tr("Devices"));
-    m_tabs->addTab(m_collectives, tr("Collectives"));
-    m_tabs->addTab(m_verification, tr("Verification"));
-    m_tabs->addTab(scrolled(m_shards), tr("Shards"));
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(8, 6, 8, 8);
-    column->setSpacing(6);
-    column->addWidget(buildControls());
-    column->addWidget(m_status);
-    column->addWidget(m_tabs, 1);
-    setRunning(false);
-    setStatus({}, false);
-}
-
-QWidget* RunPanel::buildControls() {
-    auto* box = new QWidget(this);
-    m_run = new QPushButton(box);
-    m_run->setObjectName(QStringLiteral("run"));
-    connect(m_run, &QPushButton::clicked, this, [this] {
-        if (m_client->isRunning())
-            m_client->cancel();
-        else
-            start();
-    });
-    m_verify = new QComboBox(box);
-    m_verify->addItem(tr("Verify outputs"), static_cast<int>(VerifyMode::Outputs));
-    m_verify->addItem(tr("Verify all tensors"), static_cast<int>(VerifyMode::All));
-    m_verify->addItem(tr("Do not verify"), static_cast<int>(VerifyMode::None));
-    m_verify->setToolTip(tr("Runs the model on one device, too, and compares"));
-    m_repeats = new QSpinBox(box);
-    m_repeats->setRange(1, kMaxRepeats);
-    m_repeats->setPrefix(tr("repeat "));
-    m_repeats->setSuffix(QStringLiteral(" ×"));
-    m_seed = new QSpinBox(box);
-    m_seed->setRange(0, 1 << 30);
-    m_seed->setValue(1);
-    m_seed->setPrefix(tr("seed "));
-    m_seed->setToolTip(tr("Of the random inputs"));
-    m_inputs = new QLineEdit(box);
-    m_inputs->setPlaceholderText(tr("random inputs"));
-    m_inputs->setClearButtonEnabled(true);
-    m_inputs->setToolTip(
-        tr("A .npz file, or a folder with input_0.pb, input_1.pb …; empty: random"));
-    m_inputs->setMaximumWidth(220);
-    QAction* choose =
-        m_inputs->addAction(themedIcon(QStringLiteral("open")), QLineEdit::TrailingPosition);
-    choose->setToolTip(tr("Choose a file"));
-    connect(choose, &QAction::triggered, this, &RunPanel::chooseInputs);
-    m_progress = new QProgressBar(box);
-    m_progress->setTextVisible(false);
-    m_progress->setFixedSize(110, 8);
-    m_status = new QLabel(this);
-    m_status->setTextFormat(Qt::PlainText);
-    m_status->setWordWrap(true);
-    m_status->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    auto* row = new QHBoxLayout(box);
-    row->setContentsMargins(0, 0, 0, 0);
-    for (QWidget* widget : {static_cast<QWidget*>(m_run), static_cast<QWidget*>(m_verify),
-                            static_cast<QWidget*>(m_repeats), static_cast<QWidget*>(m_seed),
-                            static_cast<QWidget*>(m_inputs), static_cast<QWidget*>(m_progress)})
-        row->addWidget(widget);
-    row->addStretch(1);
-    return box;
-}
-
 void RunPanel::showTab(const QString& name) {
     const QStringList names{QStringLiteral("devices"), QStringLiteral("collectives"),
                             QStringLiteral("verification"), QStringLiteral("shards")};
@@ -166,28 +67,74 @@ void RunPanel::setAnalysis(std::shared_ptr<const Analysis> analysis) {
     m_analysis = std::move(analysis);
     if (other) {
         m_value = ValueId();
+        m_slot = {};
         clearResults();
         setStatus({}, false);
         if (m_client->isRunning())
             m_client->cancel();
     }
     m_run->setEnabled(m_client->isRunning() || m_analysis);
-    m_shards->showTensor(m_analysis, m_value);
+    m_shards->showTensor(m_analysis, m_value, m_slot);
+    updateStatus();
+    updateShardNote();
 }
 
-void RunPanel::selectValue(ValueId value) {
-    if (value == m_value)
+void RunPanel::selectValue(ValueId value, TensorSlot slot) {
+    if (value == m_value && slot == m_slot)
         return;
     m_value = value;
-    m_shards->showTensor(m_analysis, m_value);
+    m_slot = slot;
+    m_shards->showTensor(m_analysis, m_value, m_slot);
+    updateShardNote();
+}
+
+bool RunPanel::isStale() const {
+    if (!m_ran || !m_analysis)
+        return false;
+    const AnalysisOptions& now = m_analysis->options;
+    return m_ran->configuration != m_analysis->configuration.name ||
+           m_ran->options.profile != now.profile || m_ran->options.bindings != now.bindings ||
+           !m_ran->annotations.sameAs(m_analysis->document.annotations);
+}
+
+/// A result stays readable after an edit, but says that it is not of the model as it is now.
+void RunPanel::updateStatus() {
+    if (!m_result.isEmpty() && !isRunning())
+        setStatus(isStale() ? m_result + tr(" · the annotations have changed since") : m_result,
+                  m_resultIsBad);
+}
+
+/// Says why no values of the selected tensor are shown, and offers to get them.
+void RunPanel::updateShardNote() {
+    const bool missing = m_analysis && m_value && m_analysis->hasConfiguration &&
+                         !m_result.isEmpty() && !isRunning() && !m_shards->hasValues();
+    m_shardNote->setVisible(missing);
+    m_runAgain->setVisible(missing);
+    if (!missing)
+        return;
+    const std::string& name = m_analysis->graph().value(m_value).name;
+    const bool kept = m_values.contains(name);
+    m_runAgain->setVisible(!kept || isStale());
+    m_shardNote->setText(
+        !kept       ? tr("The last run did not keep the values of %1.").arg(oneLine(name, 60))
+        : isStale() ? tr("The last run was of other annotations.")
+                    : tr("Values are kept as the producer leaves %1; here it lies otherwise.")
+                          .arg(oneLine(name, 60)));
+}
+
+void RunPanel::cancel() {
+    if (m_client->isRunning())
+        m_client->cancel();
 }
 
 void RunPanel::clearResults() {
+    m_ran.reset();
+    m_result.clear();
     m_values.clear();
     m_timings.clear();
     m_chart->setTimings({});
     m_chartHint->show();
-    m_collectives->clear();
+    m_collectives->showNothing();
     m_verification->clear();
     m_shards->setShards({});
 }
@@ -213,6 +160,8 @@ void RunPanel::start() {
     if (isRunning() || !m_analysis || !m_session->hasDocument())
         return;
     clearResults();
+    m_ran = Ran{m_session->document().annotations, m_session->options(),
+                m_analysis->configuration.name};
     m_preparing = true;
     setRunning(true);
     setStatus(tr("Preparing"), false);
@@ -270,7 +219,9 @@ void RunPanel::takeReport(const RunReport& report) {
         text += tr(" (one device: %1)").arg(milliseconds(report.referenceWallMs));
     if (report.verified)
         text += *report.verified ? tr(" · the outputs agree") : tr(" · the outputs DIFFER");
-    setStatus(text, report.verified == false);
+    m_result = text;
+    m_resultIsBad = report.verified == false;
+    setStatus(text, m_resultIsBad);
     m_status->setToolTip(toolTipText(toQt(report.kernels)));
     if (report.verified == false)
         m_tabs->setCurrentIndex(2);
@@ -278,8 +229,12 @@ void RunPanel::takeReport(const RunReport& report) {
 
 void RunPanel::ended(const QString& failure) {
     setRunning(false);
-    if (!failure.isEmpty())
-        setStatus(failure, true);
+    if (!failure.isEmpty()) {
+        m_result.clear();
+        setStatus(failure, failure != RunClient::cancelledText());
+    }
+    updateStatus();
+    updateShardNote();
     emit finished();
 }
 
@@ -302,19 +257,8 @@ void RunPanel::setRunning(bool running) {
     for (QWidget* widget : {static_cast<QWidget*>(m_verify), static_cast<QWidget*>(m_repeats),
                             static_cast<QWidget*>(m_seed), static_cast<QWidget*>(m_inputs)})
         widget->setEnabled(!running);
-}
-
-void RunPanel::chooseInputs() {
-    auto* dialog = new QFileDialog(this, tr("Choose Inputs"), {},
-                                   tr("Arrays (*.npz);;Tensors (*.pb);;All files (*)"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFile);
-    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-        // Of a folder with input_0.pb any file may be chosen.
-        m_inputs->setText(path.endsWith(QStringLiteral(".pb")) ? QFileInfo(path).absolutePath()
-                                                               : path);
-    });
-    dialog->open();
+    updateShardNote();
+    emit runningChanged(running);
 }
 
 }  // namespace shardwright

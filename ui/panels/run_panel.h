@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "check/analysis.h"
+#include "check/assign.h"
 #include "run/run_events.h"
 
 #include <QList>
@@ -9,6 +9,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 class QComboBox;
@@ -37,8 +38,9 @@ public:
 
     void setAnalysis(std::shared_ptr<const Analysis> analysis);
     /// The tensor whose shards are shown; observed by the next run.
-    void selectValue(ValueId value);
+    void selectValue(ValueId value, TensorSlot slot = {});
     void start();
+    void cancel();
     bool isRunning() const;
     RunClient* client() const { return m_client; }
     /// "devices", "collectives", "verification" or "shards".
@@ -50,9 +52,20 @@ public:
 signals:
     void nodeWanted(shardwright::NodeId node);
     void finished();
+    void runningChanged(bool running);
 
 private:
     QWidget* buildControls();
+    QWidget* buildShards();
+    /// What was run, to tell whether a result is still that of the document.
+    struct Ran {
+        Annotations annotations;
+        AnalysisOptions options;
+        std::string configuration;
+    };
+    bool isStale() const;
+    void updateStatus();
+    void updateShardNote();
     RunRequest request() const;
     void take(const RunEvent& event);
     void takeReport(const RunReport& report);
@@ -66,7 +79,11 @@ private:
     RunClient* m_client;
     std::shared_ptr<const Analysis> m_analysis;
     ValueId m_value;
+    TensorSlot m_slot;
     bool m_preparing = false;
+    std::optional<Ran> m_ran;
+    QString m_result;            ///< Words of the report; empty without one.
+    bool m_resultIsBad = false;  ///< The verification failed.
     std::map<std::string, std::vector<RunShard>> m_values;
     std::vector<RunDeviceTiming> m_timings;
 
@@ -75,7 +92,8 @@ private:
     QSpinBox *m_repeats, *m_seed;
     QLineEdit* m_inputs;
     QProgressBar* m_progress;
-    QLabel *m_status, *m_chartHint;
+    QLabel *m_status, *m_chartHint, *m_shardNote;
+    QPushButton* m_runAgain;
     QTabWidget* m_tabs;
     TimingChart* m_chart;
     CollectivesTable* m_collectives;

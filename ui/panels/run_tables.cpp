@@ -2,6 +2,7 @@
 #include "ui/panels/run_tables.h"
 
 #include "ui/panels/diagnostics_model.h"
+#include "ui/panels/name_delegate.h"
 #include "ui/window/text.h"
 
 #include <QBoxLayout>
@@ -10,6 +11,7 @@
 #include <QLocale>
 #include <QPushButton>
 
+#include <algorithm>
 #include <set>
 
 namespace shardwright {
@@ -44,8 +46,20 @@ NodeId nodeAt(const Analysis* analysis, const RunPlace& place) {
 }  // namespace
 
 CollectivesTable::CollectivesTable(QWidget* parent) : QTreeWidget(parent) {
+    setAccessibleName(tr("Predicted and executed collectives"));
     prepare(this, {tr("Kind"), tr("Predicted"), tr("Executed"), tr("Bytes predicted"),
                    tr("Bytes executed"), QString()});
+    showNothing();
+}
+
+void CollectivesTable::showNothing() {
+    clear();
+    auto* item = new QTreeWidgetItem({tr("Run the model to compare what is predicted with what is "
+                                         "executed.")});
+    item->setForeground(0, palette().color(QPalette::PlaceholderText));
+    item->setFlags(Qt::NoItemFlags);
+    addTopLevelItem(item);
+    item->setFirstColumnSpanned(true);
 }
 
 void CollectivesTable::show(const RunReport& report) {
@@ -67,8 +81,12 @@ void CollectivesTable::show(const RunReport& report) {
             item->setForeground(5, severityColour(Severity::Error, palette()));
         addTopLevelItem(item);
     }
-    if (kinds.empty())
-        addTopLevelItem(new QTreeWidgetItem({tr("Nothing was communicated.")}));
+    if (kinds.empty()) {
+        auto* item = new QTreeWidgetItem({tr("Nothing was communicated.")});
+        addTopLevelItem(item);
+        item->setFirstColumnSpanned(true);
+        return;
+    }
     for (int column = 0; column < columnCount() - 1; ++column)
         resizeColumnToContents(column);
 }
@@ -80,6 +98,8 @@ VerificationView::VerificationView(QWidget* parent) : QWidget(parent) {
     m_goTo = new QPushButton(tr("Go to the node"), this);
     connect(m_goTo, &QPushButton::clicked, this, [this] { emit nodeWanted(m_divergent); });
     m_checks = new QTreeWidget(this);
+    m_checks->setAccessibleName(tr("Compared tensors"));
+    m_checks->setItemDelegateForColumn(0, new NameDelegate(m_checks, Qt::ElideLeft));
     prepare(m_checks,
             {tr("Tensor"), tr("Largest difference"), tr("Relative"), tr("Allowed"), tr("Result")});
     auto* row = new QHBoxLayout;
@@ -121,7 +141,10 @@ void VerificationView::show(const RunReport& report, const Analysis* analysis) {
     for (const auto* checks : {&report.outputs, &report.tensors})
         for (const RunTensorCheck& check : *checks)
             addCheck(check);
-    m_checks->resizeColumnToContents(0);
+    for (int column = 0; column + 1 < m_checks->columnCount(); ++column)
+        m_checks->resizeColumnToContents(column);
+    constexpr int kWidest = 320;
+    m_checks->setColumnWidth(0, std::min(m_checks->columnWidth(0), kWidest));
     m_divergent = NodeId();
     if (*report.verified) {
         m_verdict->setText(tr("The sharded run gives the same outputs as one device."));

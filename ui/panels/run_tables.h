@@ -21,6 +21,8 @@ class CollectivesTable : public QTreeWidget {
 public:
     explicit CollectivesTable(QWidget* parent = nullptr);
     void show(const RunReport& report);
+    /// Before a run.
+    void showNothing();
 };
 
 /// Whether the sharded run agrees with one device, tensor by tensor.

@@ -84,6 +84,17 @@ QImage heatMap(const RunShard& shard, double scale, bool dark) {
     return image;
 }
 
+Box boxOf(const RunShard& shard) {
+    Box box;
+    for (const auto& dim : shard.box) {
+        std::vector<IndexSet::Interval> intervals;
+        for (const auto& [begin, end] : dim)
+            intervals.push_back({begin, end});
+        box.dims.emplace_back(std::move(intervals));
+    }
+    return box;
+}
+
 QString statisticsText(const RunShard& shard) {
     const auto number = [](double value) { return QLocale().toString(value, 'g', 4); };
     QString text =
@@ -96,11 +107,15 @@ QString statisticsText(const RunShard& shard) {
 
 }  // namespace
 
-ShardView::ShardView(QWidget* parent) : QWidget(parent) {}
+ShardView::ShardView(QWidget* parent) : QWidget(parent) {
+    setAccessibleName(tr("Shards of the selected tensor"));
+}
 
-void ShardView::showTensor(std::shared_ptr<const Analysis> analysis, ValueId value) {
+void ShardView::showTensor(std::shared_ptr<const Analysis> analysis, ValueId value,
+                           TensorSlot slot) {
     m_analysis = std::move(analysis);
     m_value = value;
+    m_slot = slot;
     rebuild();
 }
 
@@ -109,12 +124,64 @@ void ShardView::setShards(std::map<std::string, std::vector<RunShard>> shards) {
     rebuild();
 }
 
-const RunShard* ShardView::shardOf(const std::string& tensor, int device) const {
-    const auto found = m_shards.find(tensor);
+bool ShardView::hasValues() const {
+    return std::ranges::any_of(m_cells,
+                               [](const Cell& cell) { return !cell.statistics.isEmpty(); });
+}
+
+/// How the tensor lies at the node that is shown, else where it is made.
+SlotMeaning ShardView::meaning() const {
+    const Meaning& all = m_analysis->meaning;
+    if (m_slot.node && m_slot.node.index() < all.nodes.size() &&
+        valueAt(m_analysis->graph(), m_slot) == m_value) {
+        const NodeMeaning& node = all.nodes[m_slot.node.index()];
+        const auto& places = m_slot.output ? node.outputs : node.inputs;
+        if (static_cast<std::size_t>(m_slot.slot) < places.size())
+            return places[static_cast<std::size_t>(m_slot.slot)];
+    }
+    const ValueMeaning& value = all.values[m_value.index()];
+    return {value.source, value.layout, {}, false};
+}
+
+const RunShard* ShardView::shardOf(int device, const SlotMeaning& meaning) const {
+    const auto found = m_shards.find(m_analysis->graph().value(m_value).name);
     if (found == m_shards.end())
         return nullptr;
-    const auto shard = std::ranges::find(found->second, device, &RunShard::device);
-    return shard == found->second.end() ? nullptr : &*shard;
+    const auto held = meaning.layout ? meaning.layout->holding(device) : std::vector<Box>();
+    for (const RunShard& shard : found->second) {
+        // A weight may be cut differently for several nodes, and a tensor may have been brought to
+        // another layout on its way here.
+        const bool here = !meaning.layout || std::ranges::find(held, boxOf(shard)) != held.end();
+        if (shard.device == device && here)
+            return &shard;
+    }
+    return nullptr;
+}
+
+QString ShardView::title(const SlotMeaning& meaning) const {
+    const ValueInfo& info = m_analysis->graph().value(m_value);
+    const QString layout = meaning.layout
+                               ? toQt(shortText(*meaning.layout, m_analysis->configuration.mesh))
+                               : sourceText(meaning.source);
+    const QString what = oneLine(info.name, 60) + u' ' +
+                         shapeText(m_analysis->shapes->of(m_value)) + QStringLiteral(" · ") +
+                         layout;
+    return m_slot.node
+               ? tr("%1 at %2").arg(what, oneLine(m_analysis->graph().label(m_slot.node), 60))
+               : what;
+}
+
+ShardView::Cell ShardView::cell(int device, const SlotMeaning& meaning, double scale) const {
+    Cell cell;
+    cell.device = device;
+    cell.elements = meaning.layout ? boxesText(meaning.layout->holding(device))
+                    : meaning.source == LayoutSource::Everywhere ? tr("everything")
+                                                                 : tr("unknown");
+    if (const RunShard* shard = shardOf(device, meaning)) {
+        cell.statistics = statisticsText(*shard);
+        cell.values = heatMap(*shard, scale, CanvasTheme::fromPalette(palette()).dark);
+    }
+    return cell;
 }
 
 void ShardView::rebuild() {
@@ -122,39 +189,32 @@ void ShardView::rebuild() {
     m_title.clear();
     if (m_analysis && m_value && m_analysis->hasConfiguration &&
         m_value.index() < m_analysis->meaning.values.size()) {
-        const ValueInfo& info = m_analysis->graph().value(m_value);
-        const ValueMeaning& meaning = m_analysis->meaning.values[m_value.index()];
+        const SlotMeaning meaning = this->meaning();
         const Configuration& configuration = m_analysis->configuration;
-        m_title = oneLine(info.name, 60) + u' ' + shapeText(m_analysis->shapes->of(m_value)) +
-                  QStringLiteral(" · ") +
-                  (meaning.layout ? toQt(shortText(*meaning.layout, configuration.mesh))
-                                  : sourceText(meaning.source));
+        m_title = title(meaning);
         m_columns = configuration.mesh.axes.empty() ? configuration.deviceCount
                                                     : configuration.mesh.axes.back().size;
         m_columns = std::clamp(m_columns, 1, 16);
         double scale = 0;
-        if (const auto shards = m_shards.find(info.name); shards != m_shards.end())
+        const auto shards = m_shards.find(m_analysis->graph().value(m_value).name);
+        if (shards != m_shards.end())
             for (const RunShard& shard : shards->second)
                 scale = std::max({scale, std::abs(shard.min), std::abs(shard.max)});
         QStringList parts;
         for (int device = 0; device < std::min(configuration.deviceCount, kMostDevices); ++device) {
-            Cell cell;
-            cell.device = device;
-            cell.elements = meaning.layout ? boxesText(meaning.layout->holding(device))
-                            : meaning.source == LayoutSource::Everywhere ? tr("everything")
-                                                                         : tr("unknown");
-            cell.part = static_cast<int>(parts.indexOf(cell.elements));
-            if (cell.part < 0) {
-                cell.part = static_cast<int>(parts.size());
-                parts << cell.elements;
+            Cell next = cell(device, meaning, scale);
+            next.part = static_cast<int>(parts.indexOf(next.elements));
+            if (next.part < 0) {
+                next.part = static_cast<int>(parts.size());
+                parts << next.elements;
             }
-            if (const RunShard* shard = shardOf(info.name, device)) {
-                cell.statistics = statisticsText(*shard);
-                cell.values = heatMap(*shard, scale, CanvasTheme::fromPalette(palette()).dark);
-            }
-            m_cells.push_back(std::move(cell));
+            m_cells.push_back(std::move(next));
         }
     }
+    QStringList texts{m_title};
+    for (const Cell& each : m_cells)
+        texts << tr("device %1").arg(each.device) + QStringLiteral(": ") + each.elements;
+    setAccessibleDescription(texts.mid(0, 20).join(u'\n'));
     updateGeometry();
     update();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "check/analysis.h"
+#include "check/assign.h"
 #include "run/run_events.h"
 
 #include <QImage>
@@ -21,7 +21,8 @@ class ShardView : public QWidget {
 public:
     explicit ShardView(QWidget* parent = nullptr);
 
-    void showTensor(std::shared_ptr<const Analysis> analysis, ValueId value);
+    /// A tensor as it lies at one node; without a node as its producer leaves it.
+    void showTensor(std::shared_ptr<const Analysis> analysis, ValueId value, TensorSlot slot = {});
     /// Values of a run, of any tensors.
     void setShards(std::map<std::string, std::vector<RunShard>> shards);
     QSize sizeHint() const override;
@@ -35,6 +36,9 @@ public:
         QImage values;       ///< Null without a run.
     };
     const std::vector<Cell>& cells() const { return m_cells; }
+    /// Whether the run kept what is shown; a run keeps a tensor as its producer leaves it, and
+    /// weights as they are cut.
+    bool hasValues() const;
     QRect cellRect(int cell) const;
 
 protected:
@@ -44,12 +48,16 @@ protected:
 
 private:
     void rebuild();
-    const RunShard* shardOf(const std::string& tensor, int device) const;
+    SlotMeaning meaning() const;
+    QString title(const SlotMeaning& meaning) const;
+    Cell cell(int device, const SlotMeaning& meaning, double scale) const;
+    const RunShard* shardOf(int device, const SlotMeaning& meaning) const;
     void paintCell(QPainter& painter, const Cell& cell, const QRect& rect) const;
     QSize cellSize() const;
 
     std::shared_ptr<const Analysis> m_analysis;
     ValueId m_value;
+    TensorSlot m_slot;
     std::map<std::string, std::vector<RunShard>> m_shards;
     std::vector<Cell> m_cells;
     int m_columns = 1;

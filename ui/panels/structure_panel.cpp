@@ -3,6 +3,7 @@
 
 #include "check/find.h"
 #include "ui/panels/found_model.h"
+#include "ui/panels/name_delegate.h"
 #include "ui/panels/structure_model.h"
 #include "ui/window/editor_session.h"
 #include "ui/window/text.h"
@@ -32,6 +33,7 @@ StructurePanel::StructurePanel(EditorSession* session, QWidget* parent)
     m_tree = new QTreeView(this);
     m_tree->setObjectName(QStringLiteral("structure"));
     m_tree->setModel(m_model);
+    m_tree->setAccessibleName(tr("Structure of the model"));
     m_tree->setHeaderHidden(true);
     m_tree->setUniformRowHeights(true);
     m_tree->setSelectionMode(QAbstractItemView::ExtendedSelection);
@@ -40,7 +42,11 @@ StructurePanel::StructurePanel(EditorSession* session, QWidget* parent)
     m_list->setObjectName(QStringLiteral("found"));
     m_list->setModel(m_found);
     m_list->setUniformItemSizes(true);
-    m_list->setTextElideMode(Qt::ElideMiddle);
+    m_list->setAccessibleName(tr("Nodes found"));
+    m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    auto* names = new NameDelegate(m_list, Qt::ElideLeft);
+    names->setNarrow();
+    m_list->setItemDelegate(names);
     m_stack = new QStackedWidget(this);
     m_stack->addWidget(m_tree);
     m_stack->addWidget(m_list);
@@ -82,6 +88,7 @@ QWidget* StructurePanel::buildSearch() {
     m_search = new QLineEdit(box);
     m_search->setObjectName(QStringLiteral("search"));
     m_search->setPlaceholderText(tr("Find nodes"));
+    m_search->setAccessibleName(tr("Find nodes"));
     m_search->setClearButtonEnabled(true);
     m_search->addAction(themedIcon(QStringLiteral("find")), QLineEdit::LeadingPosition);
     m_search->setToolTip(
@@ -105,7 +112,7 @@ QWidget* StructurePanel::buildSearch() {
     m_previous = button(QStringLiteral("up"), tr("Previous match (Shift+F3)"));
     m_next = button(QStringLiteral("down"), tr("Next match (F3)"));
     m_selectAll = button(QStringLiteral("mesh"), tr("Select all matches"));
-    m_selectAll->setText(tr("Select all"));
+    m_selectAll->setText(tr("All"));
     m_selectAll->setToolButtonStyle(Qt::ToolButtonTextOnly);
     connect(m_previous, &QToolButton::clicked, this, &StructurePanel::previous);
     connect(m_next, &QToolButton::clicked, this, &StructurePanel::next);
@@ -161,17 +168,34 @@ void StructurePanel::setAnalysis(std::shared_ptr<const Analysis> analysis) {
         search();
 }
 
-void StructurePanel::showNode(NodeId node) {
-    const QModelIndex index = m_model->indexOf(node);
-    if (m_tree->currentIndex() == index && m_tree->selectionModel()->isSelected(index))
+void StructurePanel::showNodes(const QList<NodeId>& nodes) {
+    // The tree would open everything around every one of a great many.
+    constexpr qsizetype kMost = 500;
+    QItemSelection rows;
+    if (nodes.size() <= kMost)
+        for (const NodeId node : nodes)
+            if (const QModelIndex index = m_model->indexOf(node); index.isValid())
+                rows.select(index, index);
+    const QModelIndex current = nodes.isEmpty() ? QModelIndex() : m_model->indexOf(nodes.last());
+    QItemSelectionModel* selection = m_tree->selectionModel();
+    if (m_tree->currentIndex() == current && selection->selection() == rows)
         return;
     m_showing = true;
-    if (index.isValid()) {
-        m_tree->setCurrentIndex(index);
-        m_tree->scrollTo(index);
-    } else {
-        m_tree->clearSelection();
+    if (current.isValid()) {
+        selection->setCurrentIndex(current, QItemSelectionModel::NoUpdate);
+        m_tree->scrollTo(current);
     }
+    selection->select(rows, QItemSelectionModel::ClearAndSelect);
+    m_showing = false;
+}
+
+void StructurePanel::showScope(ScopeId scope) {
+    const QModelIndex index = m_model->indexOf(scope);
+    if (!index.isValid() || m_tree->currentIndex() == index)
+        return;
+    m_showing = true;
+    m_tree->setCurrentIndex(index);
+    m_tree->scrollTo(index);
     m_showing = false;
 }
 

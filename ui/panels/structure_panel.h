@@ -33,7 +33,8 @@ public:
     void setModel(std::shared_ptr<const Model> model);
     void setAnalysis(std::shared_ptr<const Analysis> analysis);
     /// Shows the node in the tree, without telling anybody.
-    void showNode(NodeId node);
+    void showNodes(const QList<NodeId>& nodes);
+    void showScope(ScopeId scope);
     QLineEdit* searchField() const { return m_search; }
     QList<NodeId> found() const;
 

@@ -12,6 +12,7 @@
 
 #include <QBoxLayout>
 #include <QGridLayout>
+#include <QInputDialog>
 #include <QLabel>
 #include <QMenu>
 #include <QPushButton>
@@ -159,6 +160,7 @@ void TensorEditor::addRow() {
     m_grid->addWidget(row.result, dim, 2);
     connect(row.picker, &AxisPicker::axesChosen, this,
             [this, dim](const std::vector<int>& axes) { choose(dim, axes); });
+    connect(row.picker, &AxisPicker::partsWanted, this, [this, dim] { askForParts(dim); });
     m_rows.push_back(row);
 }
 
@@ -181,9 +183,11 @@ void TensorEditor::refreshDimensions(const TensorInfo& info) {
         if (used)
             refreshRow(static_cast<int>(i), info, *sharding);
     }
-    const bool has = editable && hasSpec(m_session->document(), *m_analysis, m_slots.front());
+    const bool has = editable && std::ranges::any_of(m_slots, [this](TensorSlot slot) {
+                         return hasSpec(m_session->document(), *m_analysis, slot);
+                     });
     m_replicate->setEnabled(editable);
-    m_remove->setEnabled(has || (editable && m_slots.size() > 1));
+    m_remove->setEnabled(has);
     m_copy->setEnabled(m_analysis->hasConfiguration);
     QString hint;
     if (!m_analysis->hasConfiguration)
@@ -213,21 +217,16 @@ void TensorEditor::refreshRow(int dim, const TensorInfo& info, const MeshShardin
                 usedBy[static_cast<std::size_t>(axis)] = static_cast<int>(other);
     const std::vector<int> axes =
         m_analysis->hasConfiguration ? axesOf(components) : std::vector<int>();
-    row.picker->show(mesh, axes, usedBy);
+    row.picker->show(mesh, axes, usedBy,
+                     components.size() > 1 ? toQt(componentsText(mesh, components)) : QString());
     row.picker->setAccessibleName(tr("Axes of dimension %1").arg(dim));
 
     const std::int64_t shards = product(mesh, axes);
     const bool uneven = components.size() < 2 && shards > 1 && size >= 0 && size % shards != 0;
     QString result = size < 0 ? QStringLiteral("?") : splitText(size, shards);
-    if (components.size() > 1) {
-        QStringList parts;
-        for (const MeshComponent& component : components)
-            parts << (component.axes.empty() ? QString::number(component.size)
-                                             : QStringLiteral("%1/%2")
-                                                   .arg(component.size)
-                                                   .arg(axisNames(mesh, component.axes)));
-        result = QStringLiteral("%1 = %2").arg(size).arg(parts.join(QStringLiteral("×")));
-    }
+    // The picker says which parts.
+    if (components.size() > 1 && size >= 0)
+        result = tr("%1 → %2 shards").arg(size).arg(shards);
     row.result->setText(uneven ? QStringLiteral("⚠ ") + result : result);
     const CanvasTheme theme = CanvasTheme::fromPalette(palette());
     QPalette colours = palette();
@@ -249,7 +248,7 @@ void TensorEditor::refreshReason() {
     const TensorSlot slot = m_slots.front();
     const QString words = toQt(explainSlot(m_analysis->meaningInput(), m_analysis->meaning,
                                            slot.node, slot.output, slot.slot));
-    m_reason->setText(words.left(2000));
+    m_reason->setText(tr("Why: %1").arg(words.left(2000)));
     m_reason->setVisible(!words.isEmpty());
 }
 
@@ -304,6 +303,39 @@ void TensorEditor::choose(int dim, const std::vector<int>& axes) {
     push(assignAxes(m_session->document(), *m_analysis, m_slots, dim, axes), title);
 }
 
+void TensorEditor::askForParts(int dim) {
+    const TensorSlot slot = m_slots.front();
+    const TensorInfo& info = m_analysis->shapes->of(valueAt(m_analysis->graph(), slot));
+    const auto sharding = shardingAt(m_session->document(), *m_analysis, slot);
+    const auto at = static_cast<std::size_t>(dim);
+    auto* dialog = new QInputDialog(this);
+    dialog->setObjectName(QStringLiteral("partsDialog"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setWindowTitle(tr("Split in Parts"));
+    dialog->setLabelText(tr("Parts of dimension %1 (size %2), outermost first.\n"
+                            "3*tp cuts inside each of three parts (a fused QKV weight),\n"
+                            "64/tp*16 by heads of 16.")
+                             .arg(dim)
+                             .arg(info.dims[at]));
+    if (sharding && at < sharding->dims.size())
+        dialog->setTextValue(
+            toQt(componentsText(m_analysis->configuration.mesh, sharding->dims[at])));
+    connect(dialog, &QInputDialog::textValueSelected, this,
+            [this, dim, slot](const QString& parts) {
+                // Another tensor may be shown by now.
+                if (m_analysis && !m_slots.empty() && m_slots.front() == slot)
+                    chooseParts(dim, parts.trimmed());
+            });
+    dialog->open();
+}
+
+void TensorEditor::chooseParts(int dim, const QString& parts) {
+    if (parts.isEmpty())
+        return choose(dim, {});
+    push(assignComponents(m_session->document(), *m_analysis, m_slots, dim, fromQt(parts)),
+         tr("Split dimension %1 of %2 as %3").arg(dim).arg(places(), oneLine(parts, 30)));
+}
+
 void TensorEditor::replicate() {
     push(assignReplicated(m_session->document(), *m_analysis, m_slots),
          tr("Replicate %1").arg(places()));
@@ -315,6 +347,8 @@ void TensorEditor::remove() {
 }
 
 void TensorEditor::copyLayout() const {
+    if (!m_analysis || m_slots.empty())
+        return;
     const TensorSlot slot = m_slots.front();
     QString text = tr("everywhere");
     if (slot.node.index() < m_analysis->meaning.nodes.size()) {

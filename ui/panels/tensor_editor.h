@@ -31,6 +31,8 @@ public:
     void show(std::shared_ptr<const Analysis> analysis, std::vector<TensorSlot> tensorSlots);
     const std::vector<TensorSlot>& tensorSlots() const { return m_slots; }
     AxisPicker* picker(int dim) const;
+    /// The layout that is shown, as text.
+    void copyLayout() const;
 
 signals:
     void nodeWanted(shardwright::NodeId node);
@@ -51,9 +53,10 @@ private:
     void refreshReason();
     void fillPlaces(QMenu* menu);
     void choose(int dim, const std::vector<int>& axes);
+    void askForParts(int dim);
+    void chooseParts(int dim, const QString& parts);
     void replicate();
     void remove();
-    void copyLayout() const;
     void push(Result<Edit> edit, const QString& title);
     QString places() const;
 

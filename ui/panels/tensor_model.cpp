@@ -2,6 +2,7 @@
 #include "ui/panels/tensor_model.h"
 
 #include "sharding/shard_text.h"
+#include "ui/canvas/overlay.h"
 #include "ui/panels/chips.h"
 #include "ui/window/text.h"
 
@@ -31,7 +32,9 @@ QString shapeText(const TensorInfo& info) {
 }
 
 QString dimensionSymbol(const TensorInfo& info, std::size_t dim) {
-    return dim < info.symbolic.size() ? toQt(info.symbolic[dim].symbol) : QString();
+    return dim < info.symbolic.size() && isNamedSymbol(info.symbolic[dim].symbol)
+               ? toQt(info.symbolic[dim].symbol)
+               : QString();
 }
 
 QString sourceText(LayoutSource source) {

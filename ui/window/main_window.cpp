@@ -98,7 +98,22 @@ QDockWidget* MainWindow::addDock(const QString& name, const QString& title, QWid
     dock->setFeatures(QDockWidget::DockWidgetMovable | QDockWidget::DockWidgetClosable |
                       QDockWidget::DockWidgetFloatable);
     addDockWidget(area, dock);
-    m_actions->panelsMenu->addAction(dock->toggleViewAction());
+    connect(m_actions->addPanel(title, dock->toggleViewAction()), &QAction::triggered, dock,
+            [dock, panel] {
+                dock->show();
+                dock->raise();
+                // Its first control that takes the keyboard.
+                QWidget* target = panel;
+                for (QWidget* next = panel->nextInFocusChain(); next && next != panel;
+                     next = next->nextInFocusChain()) {
+                    if (!panel->isAncestorOf(next) || !next->isVisibleTo(panel) ||
+                        !next->isEnabled() || !(next->focusPolicy() & Qt::TabFocus))
+                        continue;
+                    target = next;
+                    break;
+                }
+                target->setFocus(Qt::ShortcutFocusReason);
+            });
     return dock;
 }
 
@@ -133,7 +148,7 @@ void MainWindow::buildDocks() {
     m_diagnosticsDock->raise();
     resizeDocks({structure, inspector}, {250, 370}, Qt::Horizontal);
     resizeDocks({structure, overview}, {500, 170}, Qt::Vertical);
-    resizeDocks({inspector, m_meshDock}, {500, 250}, Qt::Vertical);
+    resizeDocks({inspector, m_meshDock}, {460, 290}, Qt::Vertical);
     resizeDocks({m_diagnosticsDock}, {250}, Qt::Vertical);
 }
 
@@ -214,9 +229,8 @@ void MainWindow::connectSession() {
     connect(m_session, &EditorSession::closed, this, &MainWindow::fileClosed);
     connect(m_session, &EditorSession::openFailed, this,
             [this](const QString& path, const QString& message) {
-                m_messages->show(
-                    MessageBar::Kind::Error,
-                    tr("%1: %2").arg(QFileInfo(path).fileName(), message));
+                m_messages->show(MessageBar::Kind::Error,
+                                 tr("%1: %2").arg(QFileInfo(path).fileName(), message));
                 if (!QFileInfo::exists(path))
                     m_recent->remove(path);
             });
@@ -259,6 +273,11 @@ void MainWindow::restoreSettings() {
     showEdgeText(
         settings.value(QStringLiteral("edgeText"), static_cast<int>(GraphCanvas::EdgeText::Shape))
             .toInt());
+    m_actions->boxNames->setChecked(settings.value(QStringLiteral("boxNames"), true).toBool());
+    m_actions->boxWeights->setChecked(settings.value(QStringLiteral("boxWeights"), true).toBool());
+    m_actions->boxAttributes->setChecked(
+        settings.value(QStringLiteral("boxAttributes"), false).toBool());
+    applyBoxContents();
     const QString theme =
         settings.value(QStringLiteral("theme"), themeName(ThemeChoice::System)).toString();
     for (QAction* action : m_actions->themes->actions())
@@ -270,6 +289,9 @@ void MainWindow::saveSettings() const {
     settings.setValue(QStringLiteral("geometry"), saveGeometry());
     settings.setValue(QStringLiteral("docks"), saveState(kStateVersion));
     settings.setValue(QStringLiteral("edgeText"), static_cast<int>(m_canvas->edgeText()));
+    settings.setValue(QStringLiteral("boxNames"), m_canvas->boxContents().names);
+    settings.setValue(QStringLiteral("boxWeights"), m_canvas->boxContents().weights);
+    settings.setValue(QStringLiteral("boxAttributes"), m_canvas->boxContents().attributes);
 }
 
 void MainWindow::showAnalysis(std::shared_ptr<const Analysis> analysis) {

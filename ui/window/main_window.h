@@ -88,7 +88,11 @@ private:
     void reload();
     void closeModel();
     void chooseExport(const QString& suffix);
-    void exportTo(const QString& path);
+    void chooseSelectionExport();
+    QString startFolder() const;
+    /// `part` of the drawing; null: all of it.
+    void exportTo(const QString& path, const QRectF& part);
+    void askExport(const QString& title, const QStringList& suffixes, const QRectF& part);
     /// Goes on with `next` at once, or after the person saved or discarded their changes.
     void afterUnsaved(std::function<void()> next);
     void fileOpened(const QString& path);
@@ -104,6 +108,8 @@ private:
     void updateSelectionText();
     void showContextMenu(QPoint position);
     void showAbout();
+    void showShortcuts();
+    void applyBoxContents();
 
     EditorSession* m_session;
     WindowActions* m_actions;

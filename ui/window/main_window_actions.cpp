@@ -9,10 +9,13 @@
 #include "ui/panels/inspector_panel.h"
 #include "ui/panels/mesh_panel.h"
 #include "ui/panels/run_panel.h"
+#include "ui/panels/scope_facts.h"
 #include "ui/panels/structure_panel.h"
+#include "ui/panels/tensor_editor.h"
 #include "ui/window/editor_session.h"
 #include "ui/window/main_window.h"
 #include "ui/window/message_bar.h"
+#include "ui/window/shortcuts_dialog.h"
 #include "ui/window/text.h"
 #include "ui/window/theme.h"
 #include "ui/window/window_actions.h"
@@ -24,6 +27,7 @@
 #include <QMenu>
 #include <QMessageBox>
 #include <QSettings>
+#include <QStatusBar>
 
 #include <functional>
 #include <vector>
@@ -31,17 +35,9 @@
 namespace shardwright {
 namespace {
 
-/// Nodes of the scope and of all scopes in it.
 QList<NodeId> nodesBelow(const GraphIndex& graph, ScopeId scope) {
-    QList<NodeId> nodes;
-    std::vector<ScopeId> open{scope};
-    while (!open.empty()) {
-        const ScopeInfo& info = graph.scope(open.back());
-        open.pop_back();
-        nodes.append(QList<NodeId>(info.nodes.begin(), info.nodes.end()));
-        open.insert(open.end(), info.children.begin(), info.children.end());
-    }
-    return nodes;
+    const auto nodes = nodesIn(graph, scope);
+    return {nodes.begin(), nodes.end()};
 }
 
 /// Nodes with the same operator, in the scope (invalid: anywhere).
@@ -65,9 +61,12 @@ QList<NodeId> nodesLike(const GraphIndex& graph, NodeId like, ScopeId scope) {
 void MainWindow::connectNavigation() {
     connect(m_canvas, &GraphCanvas::selectionChanged, this, [this](const QList<NodeId>& nodes) {
         m_inspector->showNodes(nodes);
-        m_structure->showNode(m_canvas->currentNode());
+        m_structure->showNodes(nodes);
         updateSelectionText();
     });
+    connect(m_canvas, &GraphCanvas::scopeSelected, m_inspector, &InspectorPanel::showScope);
+    connect(m_canvas, &GraphCanvas::scopeSelected, m_structure, &StructurePanel::showScope);
+    connect(m_inspector, &InspectorPanel::nodesWanted, m_canvas, &GraphCanvas::setSelection);
     connect(m_canvas, &GraphCanvas::valueSelected, this, [this](ValueId value) {
         if (value)
             m_inspector->showValue(value);
@@ -125,7 +124,7 @@ void MainWindow::showContextMenu(QPoint position) {
                 [model, scope] { return nodesBelow(model->graph(), scope); });
         }
         menu->addSeparator();
-        menu->addAction(m_actions->copyName);
+        menu->addActions({m_actions->copyName, m_actions->copyLayout});
     } else if (const ScopeId scope = m_canvas->selectedScope()) {
         connect(menu->addAction(m_canvas->isExpanded(scope) ? tr("Collapse") : tr("Expand")),
                 &QAction::triggered, this, [this, scope] { m_canvas->toggleScope(scope); });
@@ -135,6 +134,8 @@ void MainWindow::showContextMenu(QPoint position) {
     if (!menu->isEmpty())
         menu->addSeparator();
     menu->addActions({m_actions->back, m_actions->fit, m_actions->fitSelection});
+    if (!m_canvas->selectionRect().isNull())
+        menu->addAction(m_actions->exportSelection);
     menu->popup(position);
 }
 
@@ -172,6 +173,24 @@ void MainWindow::connectViewActions() {
         m_runDock->raise();
         m_runPanel->start();
     });
+    connect(m_actions->cancelRun, &QAction::triggered, m_runPanel, &RunPanel::cancel);
+    connect(m_runPanel, &RunPanel::runningChanged, this, [this](bool running) {
+        m_actions->cancelRun->setEnabled(running);
+        m_runDock->setWindowTitle(running ? tr("Run (running)") : tr("Run"));
+    });
+    connect(m_runPanel, &RunPanel::finished, this, [this] {
+        // Another tab may be in front.
+        if (!m_runPanel->isVisible())
+            statusBar()->showMessage(tr("Run: %1").arg(oneLine(m_runPanel->statusText(), 200)),
+                                     10000);
+    });
+    for (QAction* action : {m_actions->boxNames, m_actions->boxWeights, m_actions->boxAttributes})
+        connect(action, &QAction::toggled, this, &MainWindow::applyBoxContents);
+    connect(m_actions->goToGraph, &QAction::triggered, this, [this] {
+        if (m_session->hasDocument())
+            m_canvas->setFocus(Qt::ShortcutFocusReason);
+    });
+    connect(m_actions->shortcuts, &QAction::triggered, this, &MainWindow::showShortcuts);
     connect(m_actions->about, &QAction::triggered, this, &MainWindow::showAbout);
 }
 
@@ -189,6 +208,8 @@ void MainWindow::connectSearch() {
         if (const NodeId node = m_canvas->currentNode())
             copyText(toQt(m_session->document().graph().label(node)));
     });
+    connect(m_actions->copyLayout, &QAction::triggered, m_inspector->tensorEditor(),
+            &TensorEditor::copyLayout);
     connect(m_actions->strip, &QAction::triggered, this, [this] {
         m_session->push(editStrip(m_session->document()), tr("Remove all annotations"));
     });
@@ -233,6 +254,17 @@ void MainWindow::selectFound(const QString& query) {
     connect(m_session, &EditorSession::analysisChanged, once, select);
     connect(m_canvas, &GraphCanvas::sceneReady, once, select);
     select();
+}
+
+void MainWindow::applyBoxContents() {
+    m_canvas->setBoxContents({m_actions->boxNames->isChecked(), m_actions->boxWeights->isChecked(),
+                              m_actions->boxAttributes->isChecked()});
+}
+
+void MainWindow::showShortcuts() {
+    auto* dialog = new ShortcutsDialog(menuBar(), this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->open();
 }
 
 void MainWindow::showAbout() {

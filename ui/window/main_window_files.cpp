@@ -16,6 +16,7 @@
 #include "ui/window/window_actions.h"
 
 #include <QCloseEvent>
+#include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QLocale>
@@ -63,6 +64,8 @@ void MainWindow::connectFileActions() {
             [this] { chooseExport(QStringLiteral("svg")); });
     connect(m_actions->exportPdf, &QAction::triggered, this,
             [this] { chooseExport(QStringLiteral("pdf")); });
+    connect(m_actions->exportSelection, &QAction::triggered, this,
+            &MainWindow::chooseSelectionExport);
     connect(m_recent, &RecentFiles::changed, this, &MainWindow::refreshRecentMenu);
     connect(m_actions->recentMenu, &QMenu::aboutToShow, this, &MainWindow::refreshRecentMenu);
     connect(m_start, &StartPage::openWanted, this, &MainWindow::chooseFile);
@@ -76,11 +79,24 @@ void MainWindow::openFile(const QString& path) {
     });
 }
 
+/// Beside the open model, else where a model was opened last.
+QString MainWindow::startFolder() const {
+    if (m_session->hasDocument())
+        return QFileInfo(m_session->filePath()).absolutePath();
+    QStringList folders{QSettings().value(QStringLiteral("folder")).toString()};
+    for (const QString& recent : m_recent->paths())
+        folders << QFileInfo(recent).absolutePath();
+    for (const QString& folder : folders)
+        if (!folder.isEmpty() && QFileInfo(folder).isDir())
+            return folder;
+    return QDir::homePath();
+}
+
 void MainWindow::chooseFile() {
     auto* dialog = new QFileDialog(this, tr("Open a Model"), {}, modelFilter());
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(QFileDialog::ExistingFile);
-    dialog->setDirectory(QSettings().value(QStringLiteral("folder")).toString());
+    dialog->setDirectory(startFolder());
     connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
         QSettings().setValue(QStringLiteral("folder"), QFileInfo(path).absolutePath());
         openFile(path);
@@ -213,21 +229,49 @@ void MainWindow::offerRecovery(const QDateTime& time) {
 }
 
 void MainWindow::chooseExport(const QString& suffix) {
+    askExport(tr("Export the Drawing"), {suffix}, {});
+}
+
+void MainWindow::chooseSelectionExport() {
+    constexpr double kMargin = 24;
+    const QRectF part = m_canvas->selectionRect();
+    if (part.isNull()) {
+        m_messages->show(MessageBar::Kind::Information,
+                         tr("Nothing is selected that could be exported."));
+        return;
+    }
+    askExport(tr("Export the Selection"),
+              {QStringLiteral("svg"), QStringLiteral("png"), QStringLiteral("pdf")},
+              part.adjusted(-kMargin, -kMargin, kMargin, kMargin));
+}
+
+void MainWindow::askExport(const QString& title, const QStringList& suffixes, const QRectF& part) {
     if (!m_canvas->scene())
         return;
     const QFileInfo model(m_session->filePath());
-    auto* dialog = new QFileDialog(this, tr("Export the Drawing"), model.absolutePath(),
-                                   QStringLiteral("%1 (*.%2)").arg(suffix.toUpper(), suffix));
+    QStringList filters;
+    for (const QString& suffix : suffixes)
+        filters << QStringLiteral("%1 (*.%2)").arg(suffix.toUpper(), suffix);
+    auto* dialog =
+        new QFileDialog(this, title, model.absolutePath(), filters.join(QStringLiteral(";;")));
+    dialog->setObjectName(QStringLiteral("exportDialog"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setDefaultSuffix(suffix);
-    dialog->selectFile(model.completeBaseName() + u'.' + suffix);
-    connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::exportTo);
+    dialog->setDefaultSuffix(suffixes.front());
+    connect(dialog, &QFileDialog::filterSelected, dialog, [dialog](const QString& filter) {
+        dialog->setDefaultSuffix(filter.section(u' ', 0, 0).toLower());
+    });
+    const QString name =
+        part.isNull() ? model.completeBaseName() : tr("%1 part").arg(model.completeBaseName());
+    dialog->selectFile(name + u'.' + suffixes.front());
+    connect(dialog, &QFileDialog::fileSelected, this,
+            [this, part](const QString& path) { exportTo(path, part); });
     dialog->open();
 }
 
-void MainWindow::exportTo(const QString& path) {
+void MainWindow::exportTo(const QString& path, const QRectF& part) {
     ExportOptions options;
+    options.part = part;
     options.dark = isDark(palette());
     options.title = QFileInfo(m_session->filePath()).fileName();
     options.edgeText = m_canvas->edgeText();

@@ -105,9 +105,13 @@ void RunClient::readEvents() {
     }
 }
 
+QString RunClient::cancelledText() {
+    return tr("Cancelled");
+}
+
 QString RunClient::endText() const {
     if (m_cancelled)
-        return tr("Cancelled");
+        return cancelledText();
     if (!m_failure.isEmpty())
         return m_failure;
     if (m_reported)

@@ -28,6 +28,8 @@ public:
     /// Asks the worker to end, and ends it if it does not.
     void cancel();
     bool isRunning() const { return m_process != nullptr; }
+    /// What finished() tells after cancel().
+    static QString cancelledText();
 
 signals:
     void event(const shardwright::RunEvent& event);

@@ -79,7 +79,9 @@ void StartPage::refresh() {
         auto* row = new QPushButton(m_list);
         row->setFlat(true);
         row->setCursor(Qt::PointingHandCursor);
-        row->setStyleSheet(QStringLiteral("QPushButton { text-align: left; padding: 5px 0; }"));
+        // Some styles give flat buttons less than their text needs.
+        row->setMinimumHeight(row->fontMetrics().height() + 12);
+        row->setStyleSheet(QStringLiteral("QPushButton { text-align: left; padding: 0; }"));
         const QString text = QStringLiteral("%1   —   %2").arg(info.fileName(), info.path());
         row->setText(menuText(row->fontMetrics().elidedText(text, Qt::ElideMiddle, kWidth - 40)));
         row->setToolTip(toolTipText(path));

@@ -9,6 +9,8 @@
 #include <QMenuBar>
 #include <QUndoStack>
 
+#include <tuple>
+
 namespace shardwright {
 
 WindowActions::WindowActions(QUndoStack* undoStack, QObject* parent) : QObject(parent) {
@@ -21,10 +23,21 @@ WindowActions::WindowActions(QUndoStack* undoStack, QObject* parent) : QObject(p
 QAction* WindowActions::add(const QString& text, const QKeySequence& shortcut,
                             const QString& icon) {
     auto* action = new QAction(text, this);
-    action->setShortcut(shortcut);
+    if (!shortcut.isEmpty())
+        setShortcut(action, {shortcut});
     if (!icon.isEmpty())
         action->setIcon(themedIcon(icon));
     return action;
+}
+
+void WindowActions::setShortcut(QAction* action, const QList<QKeySequence>& shortcuts) {
+    action->setShortcuts(shortcuts);
+    // Tool bars do not say it by themselves.
+    QString words = action->text().remove(u'&');
+    if (words.endsWith(u'…'))
+        words.chop(1);
+    action->setToolTip(toolTipText(
+        tr("%1 (%2)").arg(words, shortcuts.front().toString(QKeySequence::NativeText))));
 }
 
 void WindowActions::createFileActions() {
@@ -37,16 +50,19 @@ void WindowActions::createFileActions() {
     quit = add(tr("&Quit"), QKeySequence(Qt::CTRL | Qt::Key_Q));
     exportPng = add(tr("Export as P&NG…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_E));
     exportSvg = add(tr("Export as S&VG…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_E));
-    exportPdf = add(tr("Export as P&DF…"));
+    exportPdf = add(tr("Export as P&DF…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_P));
+    exportSelection =
+        add(tr("Export Se&lection…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::SHIFT | Qt::Key_E));
     recentMenu = new QMenu(tr("Open Re&cent"));
-    m_needDocument << reload << save << saveAs << close << exportPng << exportSvg << exportPdf;
+    m_needDocument << reload << save << saveAs << close << exportPng << exportSvg << exportPdf
+                   << exportSelection;
 }
 
 void WindowActions::createEditActions(QUndoStack* stack) {
     undo = add(tr("&Undo"), QKeySequence::Undo, QStringLiteral("undo"));
     redo = add(tr("&Redo"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), QStringLiteral("redo"));
-    redo->setShortcuts(
-        {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), QKeySequence(Qt::CTRL | Qt::Key_Y)});
+    setShortcut(
+        redo, {QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Z), QKeySequence(Qt::CTRL | Qt::Key_Y)});
     connect(undo, &QAction::triggered, stack, &QUndoStack::undo);
     connect(redo, &QAction::triggered, stack, &QUndoStack::redo);
     // Not QUndoStack's own actions, which take an "&" in a tensor's name for a shortcut.
@@ -57,8 +73,8 @@ void WindowActions::createEditActions(QUndoStack* stack) {
                                        : tr("&Undo"));
         redo->setText(stack->canRedo() ? tr("&Redo %1").arg(menuText(stack->redoText()))
                                        : tr("&Redo"));
-        undo->setToolTip(toolTipText(undo->text().remove(u'&')));
-        redo->setToolTip(toolTipText(redo->text().remove(u'&')));
+        setShortcut(undo, undo->shortcuts());
+        setShortcut(redo, redo->shortcuts());
     };
     connect(stack, &QUndoStack::indexChanged, this, follow);
     connect(stack, &QUndoStack::canUndoChanged, this, follow);
@@ -67,17 +83,19 @@ void WindowActions::createEditActions(QUndoStack* stack) {
     find = add(tr("&Find…"), QKeySequence::Find, QStringLiteral("find"));
     findNext = add(tr("Find &Next"), Qt::Key_F3);
     findPrevious = add(tr("Find &Previous"), QKeySequence(Qt::SHIFT | Qt::Key_F3));
-    selectAll = add(tr("Select &All Nodes"));
+    selectAll = add(tr("Select &All Nodes"), QKeySequence::SelectAll);
     copyName = add(tr("&Copy Node Name"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C),
                    QStringLiteral("copy"));
-    strip = add(tr("Remove All A&nnotations"));
-    m_needDocument << find << findNext << findPrevious << selectAll << copyName << strip;
+    copyLayout = add(tr("Copy &Layout"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_C));
+    strip = add(tr("Remove All A&nnotations"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Delete));
+    m_needDocument << find << findNext << findPrevious << selectAll << copyName << copyLayout
+                   << strip;
 }
 
 void WindowActions::createViewActions() {
     zoomIn = add(tr("Zoom &In"), QKeySequence(Qt::CTRL | Qt::Key_Plus), QStringLiteral("zoom-in"));
-    zoomIn->setShortcuts(
-        {QKeySequence(Qt::CTRL | Qt::Key_Plus), QKeySequence(Qt::CTRL | Qt::Key_Equal)});
+    setShortcut(zoomIn,
+                {QKeySequence(Qt::CTRL | Qt::Key_Plus), QKeySequence(Qt::CTRL | Qt::Key_Equal)});
     zoomOut =
         add(tr("Zoom &Out"), QKeySequence(Qt::CTRL | Qt::Key_Minus), QStringLiteral("zoom-out"));
     actualSize = add(tr("&Actual Size"), QKeySequence(Qt::CTRL | Qt::Key_0));
@@ -85,58 +103,93 @@ void WindowActions::createViewActions() {
     fitSelection = add(tr("Fit &Selection"), QKeySequence(Qt::CTRL | Qt::Key_2));
     back = add(tr("&Back to the Selection Before"), QKeySequence(Qt::ALT | Qt::Key_Left),
                QStringLiteral("back"));
-    back->setShortcuts({QKeySequence(Qt::ALT | Qt::Key_Left), QKeySequence(Qt::Key_Backspace)});
+    setShortcut(back, {QKeySequence(Qt::ALT | Qt::Key_Left), QKeySequence(Qt::Key_Backspace)});
     expandAll = add(tr("&Expand All Scopes"), QKeySequence(Qt::CTRL | Qt::Key_BracketRight),
                     QStringLiteral("expand"));
     collapseAll = add(tr("&Collapse All Scopes"), QKeySequence(Qt::CTRL | Qt::Key_BracketLeft),
                       QStringLiteral("collapse"));
-    nextEdgeText = add(tr("&Next Edge Label"), QKeySequence(Qt::CTRL | Qt::Key_U));
     m_needDocument << zoomIn << zoomOut << actualSize << fit << fitSelection << back << expandAll
                    << collapseAll;
 
-    using EdgeText = GraphCanvas::EdgeText;
-    edgeTexts = new QActionGroup(this);
-    const std::pair<QString, EdgeText> texts[] = {{tr("No Labels"), EdgeText::None},
-                                                  {tr("Tensor Names"), EdgeText::Name},
-                                                  {tr("Shapes"), EdgeText::Shape},
-                                                  {tr("Layouts"), EdgeText::Layout}};
-    edgeMenu = new QMenu(tr("Edge &Labels"));
-    for (const auto& [text, value] : texts) {
-        QAction* action = add(text);
-        action->setCheckable(true);
-        action->setData(static_cast<int>(value));
-        edgeMenu->addAction(edgeTexts->addAction(action));
-    }
-    edgeMenu->addSeparator();
-    edgeMenu->addAction(nextEdgeText);
+    createDrawingActions();
     createMarkActions();
     themes = new QActionGroup(this);
-    const std::pair<QString, ThemeChoice> choices[] = {{tr("&System Theme"), ThemeChoice::System},
-                                                       {tr("&Light Theme"), ThemeChoice::Light},
-                                                       {tr("&Dark Theme"), ThemeChoice::Dark}};
-    for (const auto& [text, value] : choices) {
-        QAction* action = add(text);
+    const std::tuple<QString, ThemeChoice, Qt::Key> choices[] = {
+        {tr("&System Theme"), ThemeChoice::System, Qt::Key_F6},
+        {tr("&Light Theme"), ThemeChoice::Light, Qt::Key_F7},
+        {tr("&Dark Theme"), ThemeChoice::Dark, Qt::Key_F8}};
+    for (const auto& [text, value, key] : choices) {
+        QAction* action = add(text, QKeySequence(Qt::CTRL | key));
         action->setCheckable(true);
         action->setData(themeName(value));
         themes->addAction(action);
     }
+    goMenu = new QMenu(tr("&Go To"));
+    goToGraph = add(tr("&Graph"), QKeySequence(Qt::ALT | Qt::Key_0));
+    goMenu->addAction(goToGraph);
     panelsMenu = new QMenu(tr("&Panels"));
-    strict = add(tr("&Strict Profile (Proposal 0007 Only)"));
+    createModelActions();
+}
+
+/// What is written on the drawing.
+void WindowActions::createDrawingActions() {
+    using EdgeText = GraphCanvas::EdgeText;
+    edgeTexts = new QActionGroup(this);
+    const std::tuple<QString, EdgeText, Qt::Key> texts[] = {
+        {tr("No Labels"), EdgeText::None, Qt::Key_F6},
+        {tr("Tensor Names"), EdgeText::Name, Qt::Key_F7},
+        {tr("Shapes"), EdgeText::Shape, Qt::Key_F8},
+        {tr("Layouts"), EdgeText::Layout, Qt::Key_F9}};
+    edgeMenu = new QMenu(tr("Edge &Labels"));
+    for (const auto& [text, value, key] : texts) {
+        QAction* action = add(text, key);
+        action->setCheckable(true);
+        action->setData(static_cast<int>(value));
+        edgeMenu->addAction(edgeTexts->addAction(action));
+    }
+    nextEdgeText = add(tr("&Next Edge Label"), QKeySequence(Qt::CTRL | Qt::Key_L));
+    edgeMenu->addSeparator();
+    edgeMenu->addAction(nextEdgeText);
+    boxMenu = new QMenu(tr("&Node Contents"));
+    boxNames = add(tr("&Names"), QKeySequence(Qt::CTRL | Qt::Key_U));
+    boxWeights = add(tr("&Weights"), QKeySequence(Qt::CTRL | Qt::Key_I));
+    boxAttributes = add(tr("&Attributes"), QKeySequence(Qt::CTRL | Qt::Key_D));
+    for (QAction* action : {boxNames, boxWeights, boxAttributes})
+        action->setCheckable(true);
+    boxMenu->addActions({boxNames, boxWeights, boxAttributes});
+}
+
+void WindowActions::createModelActions() {
+    run = add(tr("&Run"), QKeySequence(Qt::CTRL | Qt::Key_R), QStringLiteral("run"));
+    cancelRun =
+        add(tr("&Cancel the Run"), QKeySequence(Qt::CTRL | Qt::Key_Period), QStringLiteral("stop"));
+    cancelRun->setEnabled(false);
+    strict = add(tr("&Strict Profile (Proposal 0007 Only)"),
+                 QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_K));
     strict->setCheckable(true);
-    run = add(tr("&Run…"), QKeySequence(Qt::CTRL | Qt::Key_R), QStringLiteral("run"));
-    about = add(tr("&About Shardwright"));
+    shortcuts = add(tr("&Keyboard and Mouse"), QKeySequence::HelpContents);
+    about = add(tr("&About Shardwright"), QKeySequence(Qt::SHIFT | Qt::Key_F1));
     m_needDocument << run;
 }
 
+QAction* WindowActions::addPanel(const QString& title, QAction* toggle) {
+    const auto key = static_cast<Qt::Key>(Qt::Key_0 + goMenu->actions().size());
+    setShortcut(toggle, {QKeySequence(Qt::CTRL | Qt::ALT | key)});
+    panelsMenu->addAction(toggle);
+    QAction* go = add(title, QKeySequence(Qt::ALT | key));
+    goMenu->addAction(go);
+    return go;
+}
+
 void WindowActions::createMarkActions() {
-    const std::pair<QString, GraphCanvas::Mark> kinds[] = {
-        {tr("&Axes"), GraphCanvas::AxisMarks},
-        {tr("&Stages"), GraphCanvas::StageMarks},
-        {tr("&Communication"), GraphCanvas::CommunicationMarks},
-        {tr("&Diagnostics"), GraphCanvas::DiagnosticMarks}};
+    const std::tuple<QString, GraphCanvas::Mark, Qt::Key> kinds[] = {
+        {tr("&Axes"), GraphCanvas::AxisMarks, Qt::Key_A},
+        {tr("&Stages"), GraphCanvas::StageMarks, Qt::Key_S},
+        {tr("&Communication"), GraphCanvas::CommunicationMarks, Qt::Key_C},
+        {tr("&Diagnostics"), GraphCanvas::DiagnosticMarks, Qt::Key_D}};
     marksMenu = new QMenu(tr("&Marks"));
-    for (const auto& [text, mark] : kinds) {
-        QAction* action = add(text);
+    for (const auto& [text, mark, key] : kinds) {
+        QAction* action = add(text, QKeySequence(Qt::ALT | Qt::SHIFT | key));
         action->setCheckable(true);
         action->setChecked(true);
         action->setData(static_cast<int>(mark));
@@ -152,7 +205,7 @@ void WindowActions::fillMenuBar(QMenuBar* bar) {
     file->addSeparator();
     file->addActions({save, saveAs});
     file->addSeparator();
-    file->addActions({exportPng, exportSvg, exportPdf});
+    file->addActions({exportPng, exportSvg, exportPdf, exportSelection});
     file->addSeparator();
     file->addActions({close, quit});
     QMenu* edit = bar->addMenu(tr("&Edit"));
@@ -160,7 +213,7 @@ void WindowActions::fillMenuBar(QMenuBar* bar) {
     edit->addSeparator();
     edit->addActions({find, findNext, findPrevious});
     edit->addSeparator();
-    edit->addActions({selectAll, copyName});
+    edit->addActions({selectAll, copyName, copyLayout});
     edit->addSeparator();
     edit->addAction(strip);
     QMenu* view = bar->addMenu(tr("&View"));
@@ -169,13 +222,17 @@ void WindowActions::fillMenuBar(QMenuBar* bar) {
     view->addActions({back, expandAll, collapseAll});
     view->addSeparator();
     view->addMenu(edgeMenu);
+    view->addMenu(boxMenu);
     view->addMenu(marksMenu);
+    view->addMenu(goMenu);
     view->addMenu(panelsMenu);
     view->addSeparator();
     view->addActions(themes->actions());
     QMenu* model = bar->addMenu(tr("&Model"));
-    model->addActions({run, strict});
-    bar->addMenu(tr("&Help"))->addAction(about);
+    model->addActions({run, cancelRun});
+    model->addSeparator();
+    model->addAction(strict);
+    bar->addMenu(tr("&Help"))->addActions({shortcuts, about});
 }
 
 void WindowActions::setDocumentOpen(bool isOpen) {

@@ -23,15 +23,19 @@ public:
     explicit WindowActions(QUndoStack* undo, QObject* parent);
 
     QAction *newWindow, *open, *reload, *save, *saveAs, *close, *quit;
-    QAction *exportPng, *exportSvg, *exportPdf;
-    QAction *undo, *redo, *find, *findNext, *findPrevious, *selectAll, *copyName, *strip;
+    QAction *exportPng, *exportSvg, *exportPdf, *exportSelection;
+    QAction *undo, *redo, *find, *findNext, *findPrevious, *selectAll, *copyName, *copyLayout,
+        *strip;
     QAction *zoomIn, *zoomOut, *actualSize, *fit, *fitSelection, *back, *expandAll, *collapseAll,
         *nextEdgeText;
-    QAction *strict, *run, *about;
+    QAction *goToGraph, *boxNames, *boxWeights, *boxAttributes;
+    QAction *strict, *run, *cancelRun, *shortcuts, *about;
     QActionGroup *edgeTexts, *themes;
-    QMenu *recentMenu, *edgeMenu, *marksMenu, *panelsMenu;
+    QMenu *recentMenu, *edgeMenu, *boxMenu, *marksMenu, *goMenu, *panelsMenu;
 
     void fillMenuBar(QMenuBar* bar);
+    /// A command to go to a panel, and one to show or hide it (`toggle`).
+    QAction* addPanel(const QString& title, QAction* toggle);
     /// Those that need an open model.
     void setDocumentOpen(bool open);
 
@@ -41,6 +45,9 @@ private:
     void createEditActions(QUndoStack* stack);
     void createViewActions();
     void createMarkActions();
+    void createDrawingActions();
+    void createModelActions();
+    void setShortcut(QAction* action, const QList<QKeySequence>& shortcuts);
 
     QList<QAction*> m_needDocument;
 };

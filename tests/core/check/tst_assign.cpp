@@ -108,6 +108,45 @@ private slots:
         QVERIFY(!hasSpec(f.document, *f.analysis, tensorSlots[0]) &&
                 !hasSpec(f.document, *f.analysis, tensorSlots[1]));
     }
+    void aDimensionIsSplitIntoParts() {
+        Fixture f;
+        const TensorSlot tensorSlots[] = {f.in("mm1", 1)};
+        const auto parts = [&](std::size_t dim) {
+            const auto sharding = shardingAt(f.document, *f.analysis, tensorSlots[0]);
+            return sharding ? componentsText(f.analysis->configuration.mesh, sharding->dims[dim])
+                            : std::string("?");
+        };
+        f.doEdit(assignAxes(f.document, *f.analysis, tensorSlots, 0, {1}));
+        f.doEdit(assignComponents(f.document, *f.analysis, tensorSlots, 1, "4*dp"));
+        QCOMPARE(parts(0), std::string("tp"));
+        QCOMPARE(parts(1), std::string("4*64/dp"));
+        // The axis comes from the other dimension.
+        f.doEdit(assignComponents(f.document, *f.analysis, tensorSlots, 1, "2*4/tp*32"));
+        QCOMPARE(parts(0), std::string(""));
+        QCOMPARE(parts(1), std::string("2*128/tp"));
+        f.doEdit(assignComponents(f.document, *f.analysis, tensorSlots, 1, "dp+tp"));
+        QCOMPARE(parts(1), std::string("dp+tp"));
+    }
+    void partsThatDoNotFitAreRefusedWithWords_data() {
+        QTest::addColumn<QByteArray>("parts");
+        QTest::addColumn<QByteArray>("words");
+        QTest::newRow("sizes") << QByteArray("3*tp") << QByteArray("256");
+        QTest::newRow("axis") << QByteArray("4*xp") << QByteArray("no axis");
+        QTest::newRow("syntax") << QByteArray("4**tp") << QByteArray("");
+        QTest::newRow("another dimension") << QByteArray("4*tp,0=dp") << QByteArray("only");
+        QTest::newRow("nothing") << QByteArray("") << QByteArray("");
+    }
+    void partsThatDoNotFitAreRefusedWithWords() {
+        QFETCH(QByteArray, parts);
+        QFETCH(QByteArray, words);
+        Fixture f;
+        const TensorSlot tensorSlots[] = {f.in("mm1", 1)};
+        const auto edit =
+            assignComponents(f.document, *f.analysis, tensorSlots, 1, parts.toStdString());
+        QVERIFY(!edit);
+        QVERIFY2(edit.error().message.find(words.toStdString()) != std::string::npos,
+                 edit.error().message.c_str());
+    }
     void whatCannotBeIsRefusedWithWords() {
         Fixture f;
         const TensorSlot tensorSlots[] = {f.in("mm1", 1)};

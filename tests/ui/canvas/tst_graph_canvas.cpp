@@ -2,6 +2,7 @@
 #include "check/analysis.h"
 #include "support/model_builder.h"
 #include "support/shared_files.h"
+#include "ui/canvas/box_text.h"
 #include "ui/canvas/export.h"
 #include "ui/canvas/graph_canvas.h"
 #include "ui/canvas/minimap.h"
@@ -105,6 +106,102 @@ private slots:
         QCOMPARE(spy.count(), 3);
         QTest::keyClick(&shown.canvas, Qt::Key_Escape);
         QVERIFY(shown.canvas.selectedNodes().isEmpty());
+    }
+
+    void shiftClickAddsToo() {
+        Shown shown(smallModel());
+        shown.click(shown.node("one"));
+        shown.click(shown.node("two"), Qt::ShiftModifier);
+        QCOMPARE(shown.canvas.selectedNodes(),
+                 (QList<NodeId>{shown.node("one"), shown.node("two")}));
+    }
+
+    void theZoomIsSaidWhenTheDrawingComes() {
+        GraphCanvas canvas;
+        QSignalSpy zoomed(&canvas, &GraphCanvas::zoomChanged);
+        canvas.resize(900, 700);
+        canvas.show();
+        canvas.setModel(smallModel());
+        QTRY_VERIFY(canvas.scene());
+        // At 100 % as well, at which it may have been before.
+        QVERIFY(zoomed.count() > 0);
+        QCOMPARE(zoomed.back().front().toDouble(), canvas.zoom());
+    }
+
+    void boxContentsChangeTheBoxesAndKeepTheRest() {
+        Shown shown(smallModel());
+        shown.canvas.setExpanded(shown.scope("layer"), false);
+        QVERIFY(shown.wait());
+        shown.click(shown.node("two"));
+        const double height = shown.canvas.scene()->rectOf(shown.node("one")).height();
+        const QPointF place =
+            shown.canvas.fromScene(shown.canvas.scene()->rectOf(shown.node("two")).topLeft());
+        shown.canvas.setBoxContents({true, false, false});
+        QVERIFY(shown.wait());
+        QVERIFY(shown.canvas.scene()->rectOf(shown.node("one")).height() < height);
+        QVERIFY(!shown.canvas.isExpanded(shown.scope("layer")));
+        QCOMPARE(shown.canvas.selectedNodes(), QList<NodeId>{shown.node("two")});
+        const QPointF now =
+            shown.canvas.fromScene(shown.canvas.scene()->rectOf(shown.node("two")).topLeft());
+        QVERIFY((now - place).manhattanLength() < 2);
+    }
+
+    void attributesCanBeShownInBoxes() {
+        const auto model = ModelBuilder{}
+                               .input("x", {4, 8})
+                               .op("Softmax", {"x"}, {"y"}, "soft", {{"axis", 1}})
+                               .output("y", {4, 8})
+                               .model();
+        const NodeId node = nodeNamed(model->graph(), "soft");
+        QCOMPARE(attributeLines(model->graph(), node), std::vector<std::string>{"axis  1"});
+        Shown shown(model);
+        const double height = shown.canvas.scene()->rectOf(node).height();
+        shown.canvas.setBoxContents({true, true, true});
+        QVERIFY(shown.wait());
+        QVERIFY(shown.canvas.scene()->rectOf(node).height() > height);
+    }
+
+    void longAttributesAreCutBetweenCharacters() {
+        const std::string word(47, 'a');
+        const auto model =
+            ModelBuilder{}
+                .input("x", {4})
+                .op("Identity", {"x"}, {"y"}, "n", {{"t", word + "\u00e4\u00e4\u00e4"}}, "my")
+                .opset("my", 1)
+                .output("y")
+                .model();
+        const auto lines = attributeLines(model->graph(), nodeNamed(model->graph(), "n"));
+        QCOMPARE(lines.size(), std::size_t(1));
+        QVERIFY(!QString::fromStdString(lines[0]).contains(QChar::ReplacementCharacter));
+        QVERIFY(QString::fromStdString(lines[0]).endsWith(QChar(0x2026)));
+    }
+
+    void insideAScopeThePathIsSaid() {
+        ModelBuilder builder;
+        builder.input("v0", {4});
+        for (int i = 0; i < 40; ++i)
+            builder.op("Relu", {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)},
+                       "outer/inner/n" + std::to_string(i));
+        Shown shown(builder.output("v40", {4}).model());
+        shown.canvas.goToInputs();
+        QVERIFY(shown.canvas.whereText().isEmpty());
+        shown.canvas.centreOn(shown.node("outer/inner/n30"));
+        QTRY_VERIFY(shown.canvas.whereText().contains(QStringLiteral("outer")));
+        QVERIFY(shown.canvas.whereText().indexOf(QStringLiteral("outer")) <
+                shown.canvas.whereText().indexOf(QStringLiteral("inner")));
+    }
+
+    void theSelectionHasARectangle() {
+        Shown shown(smallModel());
+        QVERIFY(shown.canvas.selectionRect().isNull());
+        const NodeId one = shown.node("one"), two = shown.node("two");
+        shown.canvas.setSelection({one, two});
+        QCOMPARE(shown.canvas.selectionRect(),
+                 shown.canvas.scene()->rectOf(one) | shown.canvas.scene()->rectOf(two));
+        shown.canvas.selectValue(valueNamed(shown.model->graph(), "a"));
+        QVERIFY(shown.canvas.selectionRect().contains(shown.canvas.scene()->rectOf(two)));
+        shown.canvas.selectScope(shown.scope("layer"));
+        QCOMPARE(shown.canvas.selectionRect(), shown.rectOf(shown.scope("layer")));
     }
 
     void clickOnLineSelectsTheTensor() {
@@ -249,15 +346,17 @@ private slots:
         analysis->hasConfiguration = true;
         analysis->configuration.mesh = {{{"dp", 2}, {"tp", 4}}};
         const GraphIndex& graph = model->graph();
-        analysis->meaning.nodes.resize(graph.nodes.size());
-        analysis->meaning.values.resize(graph.values.size());
+        PersistentArray<NodeMeaning>::Editor nodes(graph.nodes.size());
+        PersistentArray<ValueMeaning>::Editor values(graph.values.size());
         const NodeId node = nodeNamed(graph, "layer/first");
         const auto layout = encode(analysis->configuration.mesh, {{{}, {{8, {1}}}}}, {4, 8});
         QVERIFY(layout);
         SlotMeaning slot;
         slot.source = LayoutSource::Explicit;
         slot.layout = std::make_shared<const Layout>(*layout);
-        analysis->meaning.nodes[node.index()].outputs = {slot};
+        nodes.edit(node.index()).outputs = {slot};
+        analysis->meaning.nodes = std::move(nodes).finish();
+        analysis->meaning.values = std::move(values).finish();
         CommEntry entry;
         entry.kind = CollectiveKind::AllReduce;
         entry.node = node;

@@ -2,6 +2,7 @@
 #include "support/model_builder.h"
 #include "support/shared_files.h"
 #include "ui/canvas/graph_scene.h"
+#include "ui/canvas/overlay.h"
 
 #include <QElapsedTimer>
 #include <QJsonDocument>
@@ -130,6 +131,57 @@ private slots:
         QVERIFY(inner >= 0);
         QVERIFY(!placed->edgesOfValue(valueNamed(model->graph(), "x")).empty());
         checkPlaced(*placed);
+    }
+
+    void readingStartsAtTheGraphNotInAFunction() {
+        const auto model = ModelBuilder{}
+                               .opset("my", 1)
+                               .input("x", {4})
+                               .op("Relu", {"x"}, {"y"}, "first")
+                               .op("Twice", {"y"}, {"z"}, "call", {}, "my")
+                               .function("my", "Twice",
+                                         ModelBuilder{}
+                                             .input("i", {4})
+                                             .op("Add", {"i", "i"}, {"o"}, "add")
+                                             .op("Neg", {"o"}, {"p"}, "neg")
+                                             .output("p"))
+                               .output("z", {4})
+                               .model();
+        const auto scene = sceneOf(model);
+        scene->expandAll();
+        const auto placed = scene->place();
+        const int x = placed->producerBox(valueNamed(model->graph(), "x"));
+        QCOMPARE(placed->startRect(), placed->boxes()[static_cast<std::size_t>(x)].rect);
+    }
+
+    void madeUpSymbolsAreNoNames() {
+        QVERIFY(isNamedSymbol("batch"));
+        QVERIFY(!isNamedSymbol("unk__12"));
+        QVERIFY(!isNamedSymbol("#3"));
+        QVERIFY(!isNamedSymbol(""));
+    }
+
+    void inputsLieStraightOverWhatReadsThemInAnOpenScope() {
+        // Two readers far apart, in the other order than the inputs.
+        ModelBuilder builder;
+        builder.input("p", {4}).input("q", {4});
+        builder.op("Neg", {"q"}, {"a0"}, "s/a0");
+        for (int i = 0; i < 6; ++i)
+            builder.op("Relu", {"a0"}, {"b" + std::to_string(i)}, "s/b" + std::to_string(i));
+        builder.op("Abs", {"p"}, {"c"}, "s/c");
+        builder.op("Sum", {"b0", "b1", "b2", "b3", "b4", "b5", "c"}, {"y"}, "s/sum");
+        const auto model = builder.output("y", {4}).model();
+        const auto scene = sceneOf(model);
+        scene->expandAll();
+        const auto placed = scene->place();
+        checkPlaced(*placed);
+        QVERIFY(!overlap(*placed));
+        for (const char* name : {"p", "q"}) {
+            for (const int e : placed->edgesOfValue(valueNamed(model->graph(), name))) {
+                const auto points = placed->points(placed->edges()[static_cast<std::size_t>(e)]);
+                QVERIFY2(std::abs(points.front().x() - points.back().x()) < 2, name);
+            }
+        }
     }
 
     void omittedOptionalInputsAreNotJoined() {

@@ -5,10 +5,12 @@
 #include "support/ui/editor_fixture.h"
 #include "ui/panels/axis_picker.h"
 #include "ui/panels/mesh_panel.h"
+#include "ui/panels/scope_view.h"
 #include "ui/panels/tensor_editor.h"
 #include "ui/window/theme.h"
 
 #include <QComboBox>
+#include <QInputDialog>
 #include <QMenu>
 #include <QPushButton>
 #include <QSignalSpy>
@@ -160,6 +162,127 @@ private slots:
         QVERIFY(!hasSpec(f.session.document(), *f.session.analysis(), {f.node("mm1"), false, 1}));
         QVERIFY(!hasSpec(f.session.document(), *f.session.analysis(), {f.node("mm2"), false, 1}));
         QCOMPARE(f.session.undoStack()->index(), count - 1);
+    }
+    void aDimensionIsSplitIntoParts() {
+        Fixture f;
+        const TensorSlot slot{f.node("mm1"), false, 1};
+        f.inspector.selectSlot(slot);
+        choose(f.picker(1), "In Parts…");
+        auto* dialog = f.inspector.findChild<QInputDialog*>("partsDialog");
+        QVERIFY(dialog);
+        dialog->setTextValue("4*tp");
+        dialog->accept();
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(f.session.undoStack()->undoText(),
+                 QString("Split dimension 1 of w1 at mm1 as 4*tp"));
+        QCOMPARE(f.picker(1)->text(), QString("4*64/tp"));
+    }
+    void partsThatDoNotFitAreRefusedWithWords() {
+        Fixture f;
+        QSignalSpy refused(&f.inspector, &InspectorPanel::refused);
+        f.inspector.selectSlot({f.node("mm1"), false, 1});
+        const int before = f.session.undoStack()->count();
+        choose(f.picker(1), "In Parts…");
+        auto* dialog = f.inspector.findChild<QInputDialog*>("partsDialog");
+        QVERIFY(dialog);
+        dialog->setTextValue("3*tp");
+        dialog->accept();
+        QCOMPARE(refused.count(), 1);
+        QVERIFY(refused.front().front().toString().contains("256"));
+        QCOMPARE(f.session.undoStack()->count(), before);
+    }
+    void removeIsForAnnotationsOnly() {
+        Fixture f;
+        f.inspector.showNodes({f.node("mm1"), f.node("mm2")});
+        f.tensors()->setCurrentIndex(f.tensors()->model()->index(1, 0));
+        QVERIFY(!f.inspector.findChild<QPushButton*>("removeSpec")->isEnabled());
+        choose(f.picker(0), "dp (2)");
+        QVERIFY(waitForAnalysis(f.session));
+        QVERIFY(f.inspector.findChild<QPushButton*>("removeSpec")->isEnabled());
+    }
+    void differentStagesAreSaid() {
+        Fixture f;
+        f.inspector.showNodes({f.node("mm1")});
+        auto* stage = f.inspector.findChild<QSpinBox*>("stage");
+        stage->setFocus();
+        QTest::keyClick(stage, Qt::Key_Up);
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(stage->text(), QString("0"));
+        const int before = f.session.undoStack()->count();
+        f.inspector.showNodes({f.node("mm1"), f.node("act")});
+        QCOMPARE(stage->text(), QString("mixed"));
+        QCOMPARE(f.session.undoStack()->count(), before);
+        QTest::keyClick(stage, Qt::Key_Up);
+        QTest::keyClick(stage, Qt::Key_Up);
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(stageOf(f.session.document(), *f.session.analysis(), f.node("act")), 0);
+    }
+    void aScopeShowsWhatItHoldsAndChangesAllOfIt() {
+        Fixture f(ModelBuilder{}
+                      .input("x", {8, 64})
+                      .weight("w1", {64, 256})
+                      .weight("w2", {256, 64})
+                      .op("MatMul", {"x", "w1"}, {"h"}, "mlp/up")
+                      .op("Relu", {"h"}, {"a"}, "mlp/act")
+                      .op("MatMul", {"a", "w2"}, {"y"}, "mlp/down")
+                      .op("Neg", {"y"}, {"z"}, "neg")
+                      .output("z", {8, 64}));
+        const TensorSlot up[] = {{f.node("mlp/up"), false, 1}};
+        const TensorSlot down[] = {{f.node("mlp/down"), false, 1}};
+        f.session.push(*assignAxes(f.session.document(), *f.session.analysis(), up, 1, {1}));
+        QVERIFY(waitForAnalysis(f.session));
+        f.session.push(*assignAxes(f.session.document(), *f.session.analysis(), down, 0, {1}));
+        QVERIFY(waitForAnalysis(f.session));
+        const GraphIndex& graph = f.session.document().graph();
+        f.inspector.showScope(graph.node(f.node("mlp/up")).scope);
+        auto* view = f.inspector.findChild<ScopeView*>();
+        QVERIFY(view->isVisible());
+        const ScopeFacts& facts = view->facts();
+        QCOMPARE(facts.nodes.size(), std::size_t(3));
+        QCOMPARE(facts.operators.front().name, std::string("MatMul"));
+        QCOMPARE(facts.operators.front().count, 2);
+        QCOMPARE(facts.parameters, std::int64_t(2 * 64 * 256));
+        QCOMPARE(facts.parameterBytes, std::int64_t(4 * 2 * 64 * 256));
+        QCOMPARE(facts.explicitNodes, 2);
+        const auto& reduce = facts.communication.at(CollectiveKind::AllReduce);
+        QCOMPARE(reduce.bytes, f.session.analysis()->communication.totalBytes);
+        // The operators lead to their nodes.
+        QList<NodeId> wanted;
+        connect(&f.inspector, &InspectorPanel::nodesWanted, this,
+                [&](const QList<NodeId>& nodes) { wanted = nodes; });
+        auto* operators = f.inspector.findChild<QTreeWidget*>("operators");
+        operators->setCurrentItem(operators->topLevelItem(0));
+        operators->setFocus();
+        QTest::keyClick(operators, Qt::Key_Return);
+        QCOMPARE(wanted, (QList<NodeId>{f.node("mlp/up"), f.node("mlp/down")}));
+        QTest::mouseClick(f.inspector.findChild<QPushButton*>("selectScopeNodes"), Qt::LeftButton);
+        QCOMPARE(wanted.size(), 3);
+        // A stage for all of it.
+        auto* stage = f.inspector.findChild<QSpinBox*>("scopeStage");
+        stage->setFocus();
+        QTest::keyClick(stage, Qt::Key_Up);
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(stageOf(f.session.document(), *f.session.analysis(), f.node("mlp/act")), 0);
+        QCOMPARE(stageOf(f.session.document(), *f.session.analysis(), f.node("neg")), -1);
+        QCOMPARE(f.session.undoStack()->undoText(), QString("Assign stage 0 to mlp"));
+        QTest::mouseClick(f.inspector.findChild<QPushButton*>("clearScope"), Qt::LeftButton);
+        QVERIFY(waitForAnalysis(f.session));
+        QVERIFY(!hasSpec(f.session.document(), *f.session.analysis(), up[0]));
+        // A node takes its place.
+        f.inspector.showNodes({f.node("neg")});
+        QVERIFY(!view->isVisible());
+    }
+    void aWeightOfTwoReadersCountsOnce() {
+        Fixture f(ModelBuilder{}
+                      .input("x", {8, 64})
+                      .weight("w", {64, 64})
+                      .op("MatMul", {"x", "w"}, {"h"}, "s/a")
+                      .op("MatMul", {"h", "w"}, {"y"}, "s/b")
+                      .output("y", {8, 64}));
+        const GraphIndex& graph = f.session.document().graph();
+        const ScopeFacts facts = scopeFacts(*f.session.analysis(), graph.node(f.node("s/a")).scope);
+        QCOMPARE(facts.weights, 1);
+        QCOMPARE(facts.parameters, std::int64_t(64 * 64));
     }
     void theStageIsSetWithTheKeyboard() {
         Fixture f;

@@ -4,6 +4,7 @@
 #include "ui/panels/chips.h"
 #include "ui/panels/communication_model.h"
 #include "ui/panels/diagnostics_model.h"
+#include "ui/panels/elided_button.h"
 #include "ui/panels/found_model.h"
 #include "ui/panels/structure_model.h"
 #include "ui/panels/tensor_model.h"
@@ -52,6 +53,23 @@ std::shared_ptr<const Analysis> disagreeing() {
 class TstPanelModels : public QObject {
     Q_OBJECT
 private slots:
+    void aFixKeepsItsPriceWhenItIsElided() {
+        const QFontMetrics metrics((QFont()));
+        const QString text = "Gather `/model/layers.11/self_attn/Reshape_7_output_0` at "
+                             "`/model/layers.11/self_attn/o_proj/MatMul` (131072 bytes)";
+        const int half = metrics.horizontalAdvance(text) / 2;
+        const QString shown = elidedBeforeBrackets(metrics, text, half);
+        QVERIFY(metrics.horizontalAdvance(shown) <= half);
+        QVERIFY2(shown.endsWith(" (131072 bytes)"), qPrintable(shown));
+        QVERIFY(shown.startsWith("Gather"));
+        QCOMPARE(elidedBeforeBrackets(metrics, text, 2 * half + 10), text);
+        QVERIFY(metrics.horizontalAdvance(elidedBeforeBrackets(metrics, text, 60)) <= 60);
+        QVERIFY(metrics.horizontalAdvance(
+                    elidedBeforeBrackets(metrics, "no brackets at all", 60)) <= 60);
+        ElidedButton button(QString(5000, u'a') + " (8 bytes)");
+        button.resize(300, 30);
+        QVERIFY(button.shownText().endsWith("(8 bytes)"));
+    }
     void diagnosticsListWhatTheAnalysisSays() {
         DiagnosticsModel model;
         QAbstractItemModelTester tester(&model, kMode);

@@ -174,6 +174,94 @@ private slots:
         QCOMPARE(f.panel.statusText(), QString("Cancelled"));
         QCOMPARE(button->text(), QString("Run"));
     }
+    void aTensorThatTheRunDidNotKeepIsOfferedAgain() {
+        Fixture f;
+        f.events({shard(0), shard(1), report()});
+        f.worker("timeout 1 cat > $DIR/request; cat $DIR/events");
+        const GraphIndex& graph = f.session.document().graph();
+        auto* again = f.panel.findChild<QPushButton*>("runAgain");
+        f.panel.showTab("shards");
+        f.panel.selectValue(valueNamed(graph, "h"));
+        QVERIFY(!again->isVisible());  // Nothing was run.
+        f.panel.selectValue(valueNamed(graph, "y"));
+        f.panel.start();
+        QTRY_COMPARE(f.finished.count(), 1);
+        QVERIFY(!again->isVisible());
+        f.panel.selectValue(valueNamed(graph, "h"));
+        QVERIFY(again->isVisible());
+        RunShard kept = shard(0);
+        kept.tensor = "h";
+        f.events({kept, report()});
+        QTest::mouseClick(again, Qt::LeftButton);
+        QTRY_COMPARE(f.finished.count(), 2);
+        const QByteArray sent = Sandbox::read(f.box.path("request"));
+        std::string_view bytes(sent.constData(), static_cast<std::size_t>(sent.size()));
+        const auto request = decodeRequest(**takeMessage(bytes));
+        QVERIFY(request);
+        QCOMPARE(request->observe, std::vector<std::string>{"h"});
+        QVERIFY(!again->isVisible());
+        QVERIFY(f.panel.shards()->hasValues());
+    }
+    void aResultSaysThatItIsNotOfTheModelAsItIsNow() {
+        Fixture f;
+        f.events({report()});
+        f.worker("timeout 1 cat > $DIR/request; cat $DIR/events");
+        f.panel.start();
+        QTRY_COMPARE(f.finished.count(), 1);
+        QVERIFY(!f.panel.statusText().contains("changed"));
+        f.session.push(editConfiguration(f.session.document(), "c", {{{"tp", 4}}}));
+        QVERIFY(waitForAnalysis(f.session));
+        QVERIFY2(f.panel.statusText().contains("changed"), qPrintable(f.panel.statusText()));
+        f.session.undoStack()->undo();
+        QVERIFY(waitForAnalysis(f.session));
+        QVERIFY(!f.panel.statusText().contains("changed"));
+    }
+    void aWeightIsShownAsItLiesAtTheNode() {
+        Fixture f;
+        AnnotateRequest request;
+        request.shards = {"w1:1=tp"};
+        LayoutPool pool;
+        auto outcome = annotate(f.session.document(), *f.session.analysis()->shapes, request, pool);
+        QVERIFY(outcome);
+        f.session.push(std::move(outcome->edit));
+        QVERIFY(waitForAnalysis(f.session));
+        const GraphIndex& graph = f.session.document().graph();
+        const ValueId weight = valueNamed(graph, "w1");
+        const TensorSlot slot{nodeNamed(graph, "mm1"), false, 1};
+        f.panel.selectValue(weight, slot);
+        QCOMPARE(f.panel.shards()->cells()[0].elements, QString("[0:64, 0:128]"));
+        QCOMPARE(f.panel.shards()->cells()[1].elements, QString("[0:64, 128:256]"));
+    }
+    void onlyValuesOfTheLayoutThatIsShownAreShown() {
+        Fixture f;
+        AnnotateRequest request;
+        request.shards = {"w1:1=tp"};
+        LayoutPool pool;
+        auto outcome = annotate(f.session.document(), *f.session.analysis()->shapes, request, pool);
+        QVERIFY(outcome);
+        f.session.push(std::move(outcome->edit));
+        QVERIFY(waitForAnalysis(f.session));
+        const GraphIndex& graph = f.session.document().graph();
+        RunShard whole = shard(0), part = shard(1);
+        whole.tensor = part.tensor = "w1";
+        whole.box = {{{0, 64}}, {{0, 256}}};
+        part.box = {{{0, 64}}, {{128, 256}}};
+        f.panel.selectValue(valueNamed(graph, "w1"), {nodeNamed(graph, "mm1"), false, 1});
+        f.panel.shards()->setShards({{"w1", {whole, part}}});
+        QVERIFY(f.panel.shards()->cells()[0].statistics.isEmpty());
+        QVERIFY(!f.panel.shards()->cells()[1].statistics.isEmpty());
+    }
+    void cancellingIsNoProblem() {
+        Fixture f;
+        f.worker("sleep 60 & wait");
+        QSignalSpy running(&f.panel, &RunPanel::runningChanged);
+        f.panel.start();
+        QTRY_VERIFY(f.panel.client()->isRunning());
+        f.panel.cancel();
+        QTRY_COMPARE_WITH_TIMEOUT(f.finished.count(), 1, 10000);
+        QCOMPARE(running.back().front().toBool(), false);
+        QVERIFY(!f.panel.isRunning());
+    }
     void theShardsOfATensorAreShownWithoutARun() {
         Fixture f;
         AnnotateRequest request;

@@ -5,25 +5,32 @@
 #include "support/ui/editor_fixture.h"
 #include "ui/canvas/graph_canvas.h"
 #include "ui/panels/diagnostics_panel.h"
+#include "ui/panels/elided_button.h"
 #include "ui/panels/inspector_panel.h"
+#include "ui/panels/scope_view.h"
 #include "ui/panels/structure_panel.h"
 #include "ui/window/message_bar.h"
 #include "ui/window/recent_files.h"
 #include "ui/window/theme.h"
 #include "ui/window/window_actions.h"
 
+#include <QAccessible>
 #include <QAction>
 #include <QDockWidget>
 #include <QDropEvent>
+#include <QFileDialog>
 #include <QLineEdit>
 #include <QMenu>
+#include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTest>
 #include <QTreeView>
+#include <QTreeWidget>
 
+#include <cmath>
 #include <optional>
 
 using namespace shardwright;
@@ -217,6 +224,184 @@ private slots:
         QVERIFY(waitForAnalysis(session));
         QCOMPARE(session.undoStack()->count(), before + 1);
         QCOMPARE(session.analysis()->count(Severity::Error), 0);
+    }
+    void aFixOfAnOlderAnalysisIsNotDone() {
+        open("m.onnx");
+        EditorSession& session = *m_window->session();
+        addMesh(session);
+        annotateBadly(session);
+        auto* list = m_window->diagnostics()->findChild<QTreeView*>("diagnostics");
+        list->setCurrentIndex(list->model()->index(0, 0));
+        const auto buttons = m_window->diagnostics()->findChildren<ElidedButton*>();
+        QVERIFY(!buttons.isEmpty());
+        // A change of the same node, which the fix would take back.
+        const TensorSlot slot[] = {{nodeNamed(session.document().graph(), "mm2"), true, 0}};
+        auto edit = assignReplicated(session.document(), *session.analysis(), slot);
+        QVERIFY(edit);
+        session.push(std::move(*edit));
+        QVERIFY(!session.isAnalysisCurrent());
+        const int before = session.undoStack()->count();
+        buttons.front()->click();
+        QCOMPARE(session.undoStack()->count(), before);
+        QVERIFY(hasSpec(session.document(), *session.analysis(), slot[0]));
+    }
+    void aListWithoutProblemsSaysSo() {
+        open("m.onnx");
+        EditorSession& session = *m_window->session();
+        addMesh(session);
+        const TensorSlot slot[] = {{nodeNamed(session.document().graph(), "mm1"), false, 1}};
+        session.push(*assignAxes(session.document(), *session.analysis(), slot, 1, {0}));
+        QVERIFY(waitForAnalysis(session));
+        // A collective is no problem.
+        QVERIFY(session.analysis()->count(Severity::Communication) > 0);
+        auto* list = m_window->diagnostics()->findChild<QTreeView*>("diagnostics");
+        QVERIFY(!list->isVisible());
+    }
+    void everyCommandHasAShortcutAndIsInTheHelp() {
+        open("m.onnx");
+        QStringList missing;
+        QSet<QString> used;
+        QList<QAction*> todo;
+        for (QAction* menu : m_window->menuBar()->actions())
+            todo << menu->menu()->actions();
+        QStringList commands;
+        while (!todo.isEmpty()) {
+            QAction* action = todo.takeFirst();
+            if (action->isSeparator() || action->menu() == m_window->actions()->recentMenu)
+                continue;
+            if (action->menu()) {
+                todo << action->menu()->actions();
+                continue;
+            }
+            commands << action->text();
+            if (action->shortcut().isEmpty())
+                missing << action->text();
+            for (const QKeySequence& keys : action->shortcuts()) {
+                QVERIFY2(!used.contains(keys.toString()), qPrintable(keys.toString()));
+                used.insert(keys.toString());
+            }
+        }
+        QVERIFY2(missing.isEmpty(), qPrintable(missing.join(", ")));
+        m_window->actions()->shortcuts->trigger();
+        auto* dialog = m_window->findChild<QDialog*>("shortcutsDialog");
+        QVERIFY(dialog);
+        auto* listed = dialog->findChild<QTreeWidget*>("shortcuts");
+        for (QString command : commands) {
+            const auto found =
+                listed->findItems(command.remove(u'&'), Qt::MatchExactly | Qt::MatchRecursive);
+            QVERIFY2(!found.isEmpty(), qPrintable(command));
+            QVERIFY(!found.front()->text(1).isEmpty());
+        }
+        auto* search = dialog->findChild<QLineEdit*>();
+        search->setText("Ctrl+O");
+        int shown = 0;
+        for (int i = 0; i < listed->topLevelItemCount(); ++i)
+            for (int k = 0; k < listed->topLevelItem(i)->childCount(); ++k)
+                shown += !listed->topLevelItem(i)->child(k)->isHidden();
+        QCOMPARE(shown, 1);
+    }
+    void everyControlHasANameForThoseWhoDoNotSeeIt() {
+        open("m.onnx");
+        addMesh(*m_window->session());
+        m_window->canvas()->setSelection(
+            {nodeNamed(m_window->session()->document().graph(), "mm1")});
+        QStringList nameless;
+        for (QWidget* each : m_window->findChildren<QWidget*>()) {
+            // A label's name is its text; parts of a control are told of with it.
+            const bool isPart =
+                each->inherits("QLabel") || each->inherits("QTabBar") ||
+                each->inherits("QScrollArea") || each->inherits("QComboBoxListView") ||
+                each->objectName().startsWith("qt_") || each->parentWidget()->inherits("QComboBox");
+            if (each->focusPolicy() == Qt::NoFocus || isPart)
+                continue;
+            QAccessibleInterface* face = QAccessible::queryAccessibleInterface(each);
+            if (!face || face->text(QAccessible::Name).isEmpty())
+                nameless << QStringLiteral("%1 %2").arg(
+                    QString::fromLatin1(each->metaObject()->className()), each->objectName());
+        }
+        QVERIFY2(nameless.isEmpty(), qPrintable(nameless.join(", ")));
+    }
+    void panelsAreReachedWithTheKeyboard() {
+        open("m.onnx");
+        m_window->canvas()->setSelection(
+            {nodeNamed(m_window->session()->document().graph(), "mm1")});
+        m_window->activateWindow();
+        const auto actions = m_window->actions()->goMenu->actions();
+        QVERIFY(actions.size() >= 7);
+        for (QAction* action : actions) {
+            action->trigger();
+            QWidget* focus = QApplication::focusWidget();
+            auto* dock =
+                m_window->findChild<QDockWidget*>(action->text().remove(u'&').toLower() + "Dock");
+            if (action->text().remove(u'&') == "Graph")
+                QVERIFY(focus == m_window->canvas());
+            else
+                QVERIFY2(dock && focus && dock->isAncestorOf(focus), qPrintable(action->text()));
+        }
+    }
+    void theSelectionIsExported() {
+        open("m.onnx");
+        m_window->actions()->exportSelection->trigger();
+        QVERIFY(m_window->messageBar()->isVisible());
+        const NodeId node = nodeNamed(m_window->session()->document().graph(), "mm1");
+        m_window->canvas()->setSelection({node});
+        m_window->actions()->exportSelection->trigger();
+        auto* dialog = m_window->findChild<QFileDialog*>("exportDialog");
+        QVERIFY(dialog);
+        const QString path = m_box->path("part.png");
+        emit dialog->fileSelected(path);
+        dialog->close();
+        QTRY_VERIFY(QFile::exists(path));
+        const QSizeF size = m_window->canvas()->scene()->rectOf(node).size();
+        QTRY_COMPARE(QImage(path).size(),
+                     QSize(static_cast<int>(std::ceil((size.width() + 48) * 2)),
+                           static_cast<int>(std::ceil((size.height() + 48) * 2))));
+    }
+    void openingBeginsBesideTheOpenModel() {
+        const QString path = open("m.onnx");
+        m_window->actions()->open->trigger();
+        auto* dialog = m_window->findChild<QFileDialog*>();
+        QVERIFY(dialog);
+        QCOMPARE(dialog->directory().absolutePath(), QFileInfo(path).absolutePath());
+        dialog->close();
+    }
+    void selectingAScopeShowsItInTheInspector() {
+        const QString path = m_box->write("scoped.onnx", ModelBuilder{}
+                                                             .input("x", {4})
+                                                             .op("Relu", {"x"}, {"y"}, "s/a")
+                                                             .op("Neg", {"y"}, {"z"}, "s/b")
+                                                             .output("z", {4})
+                                                             .bytes());
+        m_window->openFile(path);
+        QTRY_VERIFY(m_window->session()->filePath() == path && m_window->isSettled());
+        const GraphIndex& graph = m_window->session()->document().graph();
+        m_window->canvas()->selectScope(graph.node(nodeNamed(graph, "s/a")).scope);
+        auto* view = m_window->inspector()->findChild<ScopeView*>();
+        QVERIFY(view->isVisible());
+        QTest::mouseClick(m_window->inspector()->findChild<QPushButton*>("selectScopeNodes"),
+                          Qt::LeftButton);
+        QCOMPARE(m_window->canvas()->selectedNodes().size(), 2);
+        QVERIFY(!view->isVisible());
+    }
+    void theTreeShowsAllThatIsSelected() {
+        open("m.onnx");
+        const GraphIndex& graph = m_window->session()->document().graph();
+        auto* tree = m_window->structure()->findChild<QTreeView*>("structure");
+        m_window->canvas()->setSelection({nodeNamed(graph, "mm1"), nodeNamed(graph, "mm2")});
+        QCOMPARE(tree->selectionModel()->selectedIndexes().size(), 2);
+        // That is no selection by the person.
+        QCOMPARE(m_window->canvas()->selectedNodes().size(), 2);
+        m_window->canvas()->clearSelection();
+        QVERIFY(tree->selectionModel()->selectedIndexes().isEmpty());
+    }
+    void boxContentsAreSwitchedFromTheMenu() {
+        open("m.onnx");
+        const NodeId node = nodeNamed(m_window->session()->document().graph(), "mm1");
+        const double height = m_window->canvas()->scene()->rectOf(node).height();
+        QTest::keyClick(&*m_window, Qt::Key_I, Qt::ControlModifier);
+        QVERIFY(!m_window->canvas()->boxContents().weights);
+        QTRY_VERIFY(m_window->isSettled());
+        QVERIFY(m_window->canvas()->scene()->rectOf(node).height() < height);
     }
     void selectingOnTheCanvasFillsTheInspector() {
         open("m.onnx");
