@@ -96,10 +96,7 @@ private:
         NodeShardings tensors;
         for (const AxisSharding& sharding : m_tensors)
             tensors.push_back(&sharding);
-        std::vector<std::size_t> order;
-        for (const PaddleTensor& input : m_node.inputs)
-            order.push_back(input.slot);
-        m_found = inferFirstWins(rule, tensors, m_forward, m_node.traits, m_space, order);
+        m_found = inferFirstWins(rule, tensors, m_forward, m_node.traits, m_space, m_node.asked);
         return m_found.conflict;
     }
 
@@ -166,9 +163,14 @@ private:
         if (outputs.is_array()) {
             expected["outputs"] = outputs;
             found["outputs"] = Json::array();
-            for (std::size_t o = 0; o < m_node.outputs.size(); ++o)
-                found["outputs"].push_back(
-                    mappingJson(m_found.outputs.at(o), m_node.outputs[o].dims));
+            for (std::size_t o = 0; o < m_node.outputs.size(); ++o) {
+                AxisSharding sharding = m_found.outputs.at(o);
+                for (const std::size_t d : m_node.copied)
+                    if (!m_unit.empty() && d < m_unit.front().dims.size() &&
+                        d < sharding.dims.size() && m_unit.front().dims[d].split())
+                        sharding.dims[d] = m_unit.front().dims[d];
+                found["outputs"].push_back(mappingJson(sharding, m_node.outputs[o].dims));
+            }
         }
         const Json partial = m_json.value("partial", Json());
         if (partial.is_array() && m_node.node.op != "ScatterND") {

@@ -67,6 +67,7 @@ void readMatMul(Reader& r) {
     // count.
     Shape &a = r.shapes[0], &b = r.shapes[1];
     b[b.size() >= 2 ? b.size() - 2 : 0] = a.back();
+    r.result.traits.largestWins = true;
 }
 
 void readReduce(Reader& r) {
@@ -81,6 +82,10 @@ void readReduce(Reader& r) {
 void readReshape(Reader& r) {
     r.onnx() = {{"shape", r.attrs().at("shape")}};
     r.result.keepsUnitAxes = true;
+    const auto shape = r.ints("shape");
+    for (std::size_t d = 0; d < shape.size(); ++d)
+        if (shape[d] == 0)
+            r.result.copied.push_back(d);
 }
 
 void readTranspose(Reader& r) {
@@ -95,6 +100,8 @@ void readSlice(Reader& r) {
 
 void readConcat(Reader& r) {
     r.onnx() = {{"axis", r.axis("axis", r.rank(0))}};
+    r.result.traits.cheapestInputs = true;
+    r.result.traits.keepsOutputs = true;
 }
 
 /// Each input gets the new dimension, along which they are then joined.
@@ -108,7 +115,8 @@ void readStack(Reader& r) {
     }
     r.result.node.op = "Concat";
     r.onnx() = {{"axis", axis}};
-    r.result.traits = {};
+    r.result.traits.cheapestInputs = true;
+    r.result.traits.keepsOutputs = true;
 }
 
 void readSplit(Reader& r) {
@@ -124,7 +132,7 @@ void readSplit(Reader& r) {
 
 void readEmbedding(Reader& r) {
     r.onnx() = {{"axis", 0}};
-    r.result.traits.maskedLookup = true;
+    r.result.traits.oneFactorAnAxis = true;
 }
 
 /// Paddle gathers along an axis with whole rows; a one-dimensional index takes the axis' place.
@@ -132,11 +140,13 @@ void readGather(Reader& r) {
     r.onnx() = {{"axis", r.axis("axis", r.rank(0))}};
     r.result.traits.maskedLookup = false;
     r.result.traits.keepsInputs = true;
+    r.result.traits.keepsOutputs = true;
 }
 
 void readTakeAlongAxis(Reader& r) {
     r.onnx() = {{"axis", r.axis("axis", r.rank(0))}};
     r.result.traits.maskedLookup = false;
+    r.result.traits.wholeTakesPart = true;
 }
 
 /// The mean and the variance have no dimensions where ONNX keeps ones; scale and bias are flat.
@@ -211,13 +221,15 @@ void readTrilu(Reader& r) {
     r.onnx() = {{"upper", 1}};
 }
 
-/// Rows are scattered: one index a row.
+/// Rows are scattered, one index a row. What lies under them is not asked, and rows are split,
+/// which gives partial results of which only the mappings mean anything.
 void readScatter(Reader& r) {
     Shape &indices = r.shapes[1], &updates = r.shapes[2];
     updates[0] = indices[0];
     if (indices.size() == 1)
         indices.push_back(1);
-    r.result.traits.maskedLookup = false;
+    r.result.traits.splitsWhole = true;
+    r.result.asked = {1, 2};
 }
 
 void readFlatten(Reader& r) {
@@ -240,6 +252,7 @@ void readFlatten(Reader& r) {
 }
 
 void readConv(Reader& r) {
+    r.result.traits.reductionsAgree = true;
     const auto copy = [&](const char* from, const char* to) {
         if (r.attrs().contains(from))
             r.onnx()[to] = r.attrs()[from];
@@ -322,8 +335,6 @@ Result<PaddleNode> readPaddleNode(const Json& json, const AxisSpace& mesh) {
         reader->second(r);
     else
         r.onnx() = json.value("onnx_attrs", Json::object());
-    if (r.result.node.op == "Concat" && op == "concat")
-        r.result.traits.cheapestInputs = true;
     NodeCase& node = r.result.node;
     const Json names = json.value("input_names", Json());
     for (std::size_t i = 0; i < r.shapes.size(); ++i) {
@@ -336,6 +347,9 @@ Result<PaddleNode> readPaddleNode(const Json& json, const AxisSpace& mesh) {
         node.inputs.resize(std::max(node.inputs.size(), slot + 1));
         node.inputs[slot] = r.shapes[i];
     }
+    if (r.result.asked.empty())
+        for (const PaddleTensor& input : r.result.inputs)
+            r.result.asked.push_back(input.slot);
     return std::move(r.result);
 }
 

@@ -21,7 +21,10 @@ struct PaddleNode {
     std::vector<PaddleTensor> inputs;  ///< In Paddle's order.
     std::vector<PaddleTensor> outputs;
     FirstWinsTraits traits;
-    bool keepsUnitAxes = false;  ///< Axes on input dimensions of size 1 stay (reshape).
+    std::vector<std::size_t> asked;  ///< Input slots in the order in which they are asked.
+    bool keepsUnitAxes = false;      ///< Axes on input dimensions of size 1 stay (reshape).
+    std::vector<std::size_t>
+        copied;  ///< Output dimensions that copy the input's, by a 0 (reshape).
 };
 
 /// `mesh` gives sizes for unknown dimensions. Errors: the words of what is illegal.

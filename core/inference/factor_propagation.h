@@ -40,14 +40,22 @@ propagateNode(const Rule& rule, const NodeShardings& tensors, const StepOptions&
 /// Whether a factor can carry an axis at all under the policy.
 bool carriesAxes(const Rule& rule, std::size_t factor, const PropagationPolicy& policy);
 
-/// What an operator of the other systems does differently from its rule.
+/// What an operator of Paddle does differently from the others.
 struct FirstWinsTraits {
-    /// Rows of a table may be split, and the lookup is partial then (Paddle's embedding). Else they
-    /// are whole (gather).
+    /// Rows of a table may be split, and the lookup is partial then (embedding). Else they are
+    /// whole (gather).
     bool maskedLookup = true;
-    bool keepsInputs = false;  ///< Inputs are not reconciled with each other; the output is.
+    bool keepsInputs = false;   ///< Inputs are not reconciled with each other; the output is.
+    bool keepsOutputs = false;  ///< In reverse, outputs stay as they are.
     bool cheapestInputs =
         false;  ///< Mesh axes on which inputs differ go where least is moved (concat).
+    bool largestWins = false;     ///< An axis on several factors goes to the largest (matmul).
+    bool wholeTakesPart =
+        false;                 ///< Forward, a factor that stays whole can still take an axis away.
+    bool splitsWhole = false;  ///< Factors that must be whole are split all the same (scatter).
+    bool oneFactorAnAxis = false;  ///< An axis on two factors is a conflict (embedding).
+    bool reductionsAgree =
+        false;  ///< A reduction split in one input only is a conflict (convolution).
 };
 FirstWinsTraits firstWinsTraits(const Rule& rule);
 
@@ -58,7 +66,7 @@ struct FirstWins {
     std::vector<AxisList> partial;  ///< One an output: axes over which it is a partial result.
     std::string conflict;           ///< Not empty: two tensors contradict each other; the words.
 };
-/// `order`: of the slots, in which they are asked; empty: as they are.
+/// `order`: the input slots that are asked, in order; empty: all.
 FirstWins inferFirstWins(const Rule& rule, const NodeShardings& tensors, bool forward,
                          const FirstWinsTraits& traits, const AxisSpace& space,
                          const std::vector<std::size_t>& order = {});

@@ -18,6 +18,7 @@ namespace shardwright {
 FirstWinsTraits firstWinsTraits(const Rule& rule) {
     FirstWinsTraits traits;
     traits.cheapestInputs = rule.op == "Concat";
+    traits.largestWins = rule.family == "contraction";
     return traits;
 }
 
@@ -49,7 +50,9 @@ public:
             m_result.inputs.push_back(
                 written(t, m_forward && m_traits.keepsInputs ? &m_own[t] : nullptr));
         for (std::size_t o = 0; o < m_rule.outputs.size(); ++o) {
-            m_result.outputs.push_back(written(m_rule.inputs.size() + o, nullptr));
+            const std::size_t t = m_rule.inputs.size() + o;
+            const bool kept = !m_forward && m_traits.keepsOutputs && m_tensors[t];
+            m_result.outputs.push_back(kept ? *m_tensors[t] : written(t, nullptr));
             m_result.partial.push_back(m_forward ? partial(o) : AxisList{});
         }
         return std::move(m_result);
@@ -79,7 +82,9 @@ private:
                     m_carries[static_cast<std::size_t>(f)] = true;
         for (std::size_t f = 0; f < m_rule.factors.size(); ++f) {
             const Factor& factor = m_rule.factors[f];
-            if (factor.kind == FactorKind::Whole || factor.kind == FactorKind::Neighbour)
+            const bool whole =
+                factor.kind == FactorKind::Whole && !(m_forward && m_traits.splitsWhole);
+            if (whole || factor.kind == FactorKind::Neighbour)
                 m_carries[f] = false;
         }
         for (const Rewrite& rewrite : m_rule.rewrites)
@@ -118,7 +123,11 @@ private:
             if (axes.empty() || map.dims[d].empty())
                 continue;
             const int f = map.dims[d].front();
-            if (!m_carries[static_cast<std::size_t>(f)] || (partOfDim(f) && !divides(f, axes)))
+            const bool whole =
+                m_rule.factors[static_cast<std::size_t>(f)].kind == FactorKind::Whole;
+            const bool takesPart = m_carries[static_cast<std::size_t>(f)] || !m_forward ||
+                                   (m_traits.wholeTakesPart && whole);
+            if (!takesPart || (partOfDim(f) && !divides(f, axes)))
                 continue;
             m_own[t][f] = axes;
         }
@@ -155,17 +164,44 @@ private:
                 }
             }
         }
+        if (m_traits.reductionsAgree)
+            checkReductions();
+        if (m_traits.largestWins)
+            std::stable_sort(order.begin(), order.end(),
+                             [&](int a, int b) { return sizeOf(a) > sizeOf(b); });
         AxisList used;
         for (const int f : order) {
             AxisList& axes = m_factors[static_cast<std::size_t>(f)];
             AxisList kept;
             for (const AxisRef& axis : axes) {
-                if (overlaps(axis, used))
-                    break;
-                kept.push_back(axis);
+                if (!overlaps(axis, used))
+                    kept.push_back(axis);
+                else if (m_traits.oneFactorAnAxis)
+                    m_result.conflict = "axis " + m_space.text(axis) + " is on two factors";
             }
             axes = std::move(kept);
             used.insert(used.end(), axes.begin(), axes.end());
+        }
+        for (std::size_t f = 0; f < m_factors.size(); ++f)
+            if (!m_carries[f])
+                m_factors[f].clear();
+    }
+
+    std::int64_t sizeOf(int factor) const {
+        return m_rule.factors[static_cast<std::size_t>(factor)].size;
+    }
+
+    void checkReductions() {
+        for (std::size_t f = 0; f < m_rule.factors.size(); ++f) {
+            if (m_rule.factors[f].kind != FactorKind::Reduction || m_factors[f].empty())
+                continue;
+            for (const std::size_t t : sources())
+                for (const auto& dim : mapOf(t).dims)
+                    if (!dim.empty() && dim.front() == static_cast<int>(f) &&
+                        !m_own[t].contains(static_cast<int>(f)))
+                        m_result.conflict = "factor " + m_rule.factors[f].name +
+                                            " is split in one input only, along " +
+                                            m_space.text(m_factors[f]);
         }
     }
 
@@ -258,7 +294,8 @@ private:
             const int f = map.dims[d].front();
             AxisList axes = m_factors[static_cast<std::size_t>(f)];
             if (own)
-                axes = own->contains(f) ? own->at(f) : AxisList{};
+                axes = own->contains(f) && m_carries[static_cast<std::size_t>(f)] ? own->at(f)
+                                                                                  : AxisList{};
             if (!axes.empty())
                 result.dims[d].parts = {{0, axes}};
         }
