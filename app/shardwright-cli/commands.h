@@ -2,6 +2,7 @@
 #pragma once
 
 #include "check/analysis.h"
+#include "inference/propagation_policy.h"
 
 #include <string>
 #include <vector>
@@ -44,6 +45,12 @@ struct RunArguments {
     double timeLimitSeconds = 600;
 };
 
+struct PropagateArguments {
+    std::string policy = "report";
+    PropagationDirection direction = PropagationDirection::Both;
+    std::vector<std::string> priorities;  ///< AXIS=N
+};
+
 struct RuleArguments {
     std::string op;
     bool list = false;
@@ -56,6 +63,8 @@ struct RuleArguments {
 int info(const Common& common);
 int check(const Common& common);
 int infer(const Common& common, const std::string& mode);
+/// Proposes layouts by propagation; with an output, writes the model with all of them.
+int propagate(const Common& common, const PropagateArguments& arguments);
 int comm(const Common& common);
 int annotate(const Common& common, const AnnotateArguments& arguments);
 int strip(const Common& common);

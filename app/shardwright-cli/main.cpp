@@ -55,9 +55,25 @@ int main(int argc, char** argv) {
     addModel(*infer, common);
     addFormat(*infer, common);
     addAnalysis(*infer, common);
-    infer->add_option("--mode", mode, "meaning: what the file says under proposal 0007")
-        ->check(CLI::IsMember({"meaning"}));
-    infer->callback([&] { status = cli::infer(common, mode); });
+    infer->add_option("--mode", mode, "meaning: what the file says under proposal 0007; propagate: what follows from it")
+        ->check(CLI::IsMember({"meaning", "propagate"}));
+    cli::PropagateArguments propagation;
+    std::vector<std::string> policies;
+    for (const PropagationPolicy& policy : propagationPolicies())
+        policies.emplace_back(policy.name);
+    static const std::map<std::string, PropagationDirection> directions{
+        {"both", PropagationDirection::Both},
+        {"forward", PropagationDirection::Forward},
+        {"reverse", PropagationDirection::Reverse}};
+    infer->add_option("--policy", propagation.policy, "propagate: report, paddle, shardy-basic, ...")
+        ->check(CLI::IsMember(policies));
+    infer->add_option("--direction", propagation.direction, "propagate: both, forward or reverse")
+        ->transform(CLI::CheckedTransformer(directions));
+    infer->add_option("--priority", propagation.priorities, "propagate: AXIS=N, smaller numbers first (0 where not given)");
+    infer->add_option("-o,--output", common.output, "propagate: write the model with all proposals accepted");
+    infer->callback([&] {
+        status = mode == "propagate" ? cli::propagate(common, propagation) : cli::infer(common, mode);
+    });
 
     auto* comm = app.add_subcommand("comm", "Which nodes make devices talk, and how many bytes");
     addModel(*comm, common);

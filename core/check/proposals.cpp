@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From what propagation found to specs. A node computes by one assignment of axes to factors. An
+// output gets what its value has; an input gets a spec where the value is the file's (weights,
+// graph inputs), or where what arrives does not go with the assignment. The result is then read as
+// any file is: a node without meaning gets all its inputs by the assignment, next all of them
+// whole, and at last no proposals.
+
+#include "check/proposals.h"
+
+#include "check/conflicts.h"
+#include "inference/axis_assignment.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+namespace shardwright {
+
+namespace {
+
+class Proposer {
+public:
+    Proposer(const Analysis& analysis, const Propagator& propagator)
+        : m_analysis(analysis), m_propagator(propagator), m_graph(analysis.graph()),
+          m_work(analysis.document) {}
+
+    Proposals run() {
+        m_result.space = std::make_shared<AxisSpace>(m_propagator.space());
+        for (const NodeId node : m_graph.main().nodes)
+            propose(node);
+        write();
+        settle();
+        for (auto& [key, proposal] : m_proposals) {
+            addSources(proposal);
+            m_result.proposals.push_back(std::move(proposal));
+        }
+        m_result.acceptAll =
+            joinEdits("Accept " + std::to_string(m_result.proposals.size()) +
+                          (m_result.proposals.size() == 1 ? " layout" : " layouts"),
+                      difference());
+        m_result.conflicts = findConflicts(m_analysis, m_propagator);
+        return std::move(m_result);
+    }
+
+private:
+    struct Key {
+        NodeId node;
+        bool output = false;
+        int slot = 0;
+        auto operator<=>(const Key&) const = default;
+    };
+
+    const Rule& rule(NodeId node) const { return *m_analysis.rules->of(node); }
+
+    const NodeSpecs* specsOf(NodeId node) const {
+        const auto& nodes = m_analysis.annotations.nodes;
+        return node.index() < nodes.size() ? nodes[node.index()].get() : nullptr;
+    }
+
+    DeviceGroup devicesOf(NodeId node) const {
+        const NodeSpecs* specs = specsOf(node);
+        return specs && specs->stage >= 0 ? m_analysis.configuration.stageDevices(specs->stage)
+                                          : DeviceGroup{};
+    }
+
+    LayoutRef layoutOf(NodeId node, ValueId value, const AxisSharding& sharding) {
+        const TensorInfo& info = m_analysis.shapes->of(value);
+        if (!info.concrete())
+            return nullptr;
+        auto layout = m_propagator.space().toLayout(sharding, info.dims, devicesOf(node));
+        return layout ? m_pool.intern(std::move(*layout)) : nullptr;
+    }
+
+    bool isFree(NodeId node, bool output, int slot) const {
+        const NodeSpecs* specs = specsOf(node);
+        const ValueId value = valueAt(m_graph, {node, output, slot});
+        return value && !(specs && specs->find(m_graph.value(value).name));
+    }
+
+    void put(NodeId node, bool output, int slot, const AxisSharding& sharding, bool reshard) {
+        const ValueId value = valueAt(m_graph, {node, output, slot});
+        if (!value || !isFree(node, output, slot))
+            return;
+        const LayoutRef layout = layoutOf(node, value, sharding);
+        if (!layout)
+            return;
+        // A tensor in several slots of a node has one spec.
+        for (int s = 0; s < slot; ++s)
+            if (valueAt(m_graph, {node, output, s}) == value)
+                return;
+        m_proposals[{node, output, slot}] = {
+            {node, output, slot}, value, sharding, layout, reshard, {}};
+    }
+
+    FactorAssignment assignmentOf(NodeId node) const {
+        const Rule& r = rule(node);
+        const auto tensors = m_propagator.tensorsOf(node);
+        std::vector<double> sizes;
+        for (std::size_t t = 0; t < tensors.size(); ++t) {
+            const bool output = t >= r.inputs.size();
+            const TensorMap& map = output ? r.outputs[t - r.inputs.size()] : r.inputs[t];
+            double size = 1;
+            for (const auto& dim : map.dims)
+                for (const int f : dim)
+                    size *= static_cast<double>(r.factors[static_cast<std::size_t>(f)].size);
+            // What a person said comes first.
+            const int slot = static_cast<int>(output ? t - r.inputs.size() : t);
+            const bool said = tensors[t] && m_propagator.isExplicit({node, output, slot});
+            sizes.push_back(said ? size * 1e12 : size);
+        }
+        return assignAxes(r, tensors, sizes, true);
+    }
+
+    /// Whether what arrives can be cut locally to what the node wants: no axis lies elsewhere.
+    static bool goesWith(const Rule& r, const TensorMap& map, const AxisSharding& arrives,
+                         const FactorAssignment& assignment) {
+        const FactorRow row = projectToFactors(r, map, arrives);
+        if (!row.taking)
+            return true;
+        for (std::size_t f = 0; f < r.factors.size(); ++f) {
+            if (!row.factors[f].present)
+                continue;
+            if (!row.factors[f].overflow.empty() ||
+                prefixOrder(row.factors[f].axes, assignment[f]) == PrefixOrder::None)
+                return false;
+        }
+        return true;
+    }
+
+    bool takesPart(NodeId node) const {
+        const Rule& r = rule(node);
+        if (!r.known || r.everywhereOutputs)
+            return false;
+        for (const AxisSharding* sharding : m_propagator.tensorsOf(node))
+            if (sharding && sharding->split())
+                return true;
+        return false;
+    }
+
+    void propose(NodeId node) {
+        if (!takesPart(node))
+            return;
+        const Rule& r = rule(node);
+        const FactorAssignment assignment = assignmentOf(node);
+        for (std::size_t i = 0; i < r.inputs.size(); ++i) {
+            const int slot = static_cast<int>(i);
+            const ValueId value = valueAt(m_graph, {node, false, slot});
+            const AxisSharding* arrives = value ? m_propagator.of(value) : nullptr;
+            if (!arrives || !r.inputs[i].present || r.inputs[i].shapeOnly)
+                continue;
+            const AxisSharding wanted = inputOf(r, i, assignment);
+            const bool ofFile = !m_graph.value(value).producer;
+            if (ofFile ? wanted.split() : !goesWith(r, r.inputs[i], *arrives, assignment))
+                put(node, false, slot, wanted, !ofFile);
+        }
+        for (std::size_t o = 0; o < r.outputs.size(); ++o) {
+            const AxisSharding* sharding =
+                m_propagator.of(NodeSlot{node, true, static_cast<int>(o)});
+            if (sharding && sharding->split())
+                put(node, true, static_cast<int>(o), *sharding, false);
+        }
+    }
+
+    void write() {
+        m_work.annotations = m_analysis.document.annotations;
+        for (const auto& [key, proposal] : m_proposals)
+            apply(m_work.annotations,
+                  editSpec(m_work, key.node, m_analysis.configuration.name,
+                           m_graph.value(proposal.value).name, proposal.layout.get(),
+                           m_analysis.shapes->of(proposal.value)));
+    }
+
+    /// Reads the result as a file and mends nodes that have no meaning in it, unless they had none
+    /// before.
+    void settle() {
+        std::set<NodeId> before;
+        for (const MeaningProblem& problem : m_analysis.meaning.problems)
+            before.insert(problem.node);
+        MeaningCache cache;
+        std::map<NodeId, int> tried;
+        for (int round = 0; round < kRounds; ++round) {
+            const auto annotations = decodeAnnotations(m_work, *m_analysis.shapes,
+                                                       m_analysis.configuration, cache.pool());
+            MeaningInput input = m_analysis.meaningInput();
+            input.annotations = &annotations;
+            const Meaning meaning = completeMeaning(input, cache);
+            bool changed = false;
+            std::set<NodeId> seen;
+            for (const MeaningProblem& problem : meaning.problems)
+                if (seen.insert(problem.node).second)
+                    changed =
+                        mend(problem.node, tried[problem.node]++, before.contains(problem.node)) ||
+                        changed;
+            if (!changed)
+                return;
+            write();
+        }
+    }
+
+    bool mend(NodeId node, int attempt, bool wasBroken) {
+        const Rule& r = rule(node);
+        if (attempt < 2) {
+            const FactorAssignment assignment =
+                attempt == 0 && r.known ? assignmentOf(node) : FactorAssignment(r.factors.size());
+            for (std::size_t i = 0; i < r.inputs.size(); ++i)
+                if (r.inputs[i].present && !r.inputs[i].shapeOnly)
+                    put(node, false, static_cast<int>(i), inputOf(r, i, assignment), true);
+            return true;
+        }
+        const auto first = m_proposals.lower_bound({node, false, 0});
+        const auto last = m_proposals.lower_bound({NodeId(node.index() + 1), false, 0});
+        if (attempt > 2 || first == last)
+            return false;
+        m_proposals.erase(first, last);
+        if (!wasBroken)
+            m_result.left.push_back(node);
+        return true;
+    }
+
+    void addSources(Proposal& proposal) const {
+        for (std::size_t d = 0; d < proposal.sharding.dims.size(); ++d)
+            for (const AxisRef& axis : proposal.sharding.dims[d].all())
+                proposal.sources.push_back(sourceOf(m_propagator, proposal.slot, proposal.value,
+                                                    static_cast<int>(d), axis));
+    }
+
+    /// The steps that lead from the document to the written one, a node each.
+    std::vector<Edit> difference() const {
+        std::vector<Edit> edits;
+        const auto& now = m_work.annotations.nodes;
+        const auto& then = m_analysis.document.annotations.nodes;
+        for (std::size_t n = 0; n < now.size(); ++n)
+            if (!sameAnnotation(now[n], n < then.size() ? then[n] : nullptr))
+                edits.push_back({{}, {SetNodeAnnotation{NodeId(n), now[n]}}});
+        return edits;
+    }
+
+    static constexpr int kRounds = 8;
+    const Analysis& m_analysis;
+    const Propagator& m_propagator;
+    const GraphIndex& m_graph;
+    Document m_work;
+    LayoutPool m_pool;
+    std::map<Key, Proposal> m_proposals;
+    Proposals m_result;
+};
+
+}  // namespace
+
+Result<Proposals> proposeLayouts(const Analysis& analysis, const PropagationOptions& options,
+                                 const CancelToken& cancel) {
+    if (!analysis.hasConfiguration)
+        return Error{"the model has no device configuration yet", {}};
+    Propagator propagator(analysis.meaningInput(), options);
+    propagator.run(analysis.annotations, cancel);
+    if (cancel.cancelled())
+        return Error{"cancelled", {}};
+    return proposeLayouts(analysis, propagator);
+}
+
+Result<Proposals> proposeLayouts(const Analysis& analysis, const Propagator& propagator) {
+    if (!analysis.hasConfiguration)
+        return Error{"the model has no device configuration yet", {}};
+    return Proposer(analysis, propagator).run();
+}
+
+Result<std::vector<int>> parseAxisPriorities(const Mesh& mesh,
+                                             const std::vector<std::string>& texts) {
+    std::vector<int> priorities(texts.empty() ? 0 : mesh.axes.size(), 0);
+    for (const std::string& text : texts) {
+        const auto equals = text.rfind('=');
+        const int axis = equals == std::string::npos ? -1 : mesh.axisIndex(text.substr(0, equals));
+        if (axis < 0)
+            return Error{"expected AXIS=N with an axis of " + mesh.text() + ", found `" + text +
+                             "`",
+                         "--priority"};
+        const char* end = text.data() + text.size();
+        const auto parsed = std::from_chars(text.data() + equals + 1, end,
+                                            priorities[static_cast<std::size_t>(axis)]);
+        if (parsed.ec != std::errc() || parsed.ptr != end)
+            return Error{"expected AXIS=N, found `" + text + "`", "--priority"};
+    }
+    return priorities;
+}
+
+}  // namespace shardwright
