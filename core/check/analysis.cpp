@@ -4,13 +4,16 @@
 #include "check/meaning_diagnostics.h"
 #include "check/model_diagnostics.h"
 
+#include "rules/registry.h"
+
 #include <algorithm>
 
 namespace shardwright {
 
 int Analysis::count(Severity severity) const {
-    return static_cast<int>(std::count_if(diagnostics.begin(), diagnostics.end(),
-                                          [severity](const Diagnostic& d) { return d.severity == severity; }));
+    return static_cast<int>(
+        std::count_if(diagnostics.begin(), diagnostics.end(),
+                      [severity](const Diagnostic& d) { return d.severity == severity; }));
 }
 
 MeaningInput Analysis::meaningInput() const {
@@ -20,26 +23,36 @@ MeaningInput Analysis::meaningInput() const {
 struct Analyser::Impl {
     std::shared_ptr<const Model> model;
     Bindings bindings;
+    std::shared_ptr<const Registry> registry;
     std::shared_ptr<const ShapeTable> shapes;
     std::shared_ptr<const RuleTable> rules;
     std::vector<Diagnostic> modelDiagnostics;
     // Layouts of one pool are compared by pointer, so that all caches live and die together.
     std::unique_ptr<MeaningCache> meanings;
+    std::unique_ptr<AnnotationCache> annotations;
     std::unique_ptr<CommCache> plans;
+    std::unique_ptr<MeaningDiagnosticsCache> words;
 
-    bool prepare(const Document& document, const Bindings& wanted, const CancelToken& cancel) {
-        if (model == document.model && shapes && bindings == wanted)
+    bool prepare(const Document& document, const AnalysisOptions& options,
+                 const CancelToken& cancel) {
+        if (model == document.model && shapes && bindings == options.bindings &&
+            registry == options.registry)
             return true;
         model = document.model;
-        bindings = wanted;
+        bindings = options.bindings;
+        registry = options.registry;
         shapes = ShapeTable::build(model, bindings, cancel);
-        rules = cancel.cancelled() ? nullptr : RuleTable::build(model, shapes, cancel);
+        rules = cancel.cancelled() ? nullptr
+                                   : RuleTable::build(model, shapes, cancel,
+                                                      registry ? *registry : Registry::standard());
         if (cancel.cancelled()) {
             shapes = nullptr;
             return false;
         }
         modelDiagnostics = diagnoseModel(*model, *shapes);
         meanings = std::make_unique<MeaningCache>();
+        annotations = std::make_unique<AnnotationCache>();
+        words = std::make_unique<MeaningDiagnosticsCache>();
         plans = std::make_unique<CommCache>();
         return true;
     }
@@ -58,16 +71,17 @@ std::string chooseConfiguration(const std::vector<std::string>& names, const std
 }
 
 void sortDiagnostics(std::vector<Diagnostic>& diagnostics) {
-    std::stable_sort(diagnostics.begin(), diagnostics.end(), [](const Diagnostic& a, const Diagnostic& b) {
-        return std::pair(a.severity, a.node) < std::pair(b.severity, b.node);
-    });
+    std::stable_sort(diagnostics.begin(), diagnostics.end(),
+                     [](const Diagnostic& a, const Diagnostic& b) {
+                         return std::pair(a.severity, a.node) < std::pair(b.severity, b.node);
+                     });
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const Analysis>> Analyser::run(const Document& document, const AnalysisOptions& options,
-                                                      const CancelToken& cancel) {
-    if (!m_impl->prepare(document, options.bindings, cancel))
+Result<std::shared_ptr<const Analysis>>
+Analyser::run(const Document& document, const AnalysisOptions& options, const CancelToken& cancel) {
+    if (!m_impl->prepare(document, options, cancel))
         return Error{"cancelled", ""};
     auto analysis = std::make_shared<Analysis>();
     analysis->document = document;
@@ -85,7 +99,8 @@ Result<std::shared_ptr<const Analysis>> Analyser::run(const Document& document, 
         analysis->configuration = std::move(*configuration);
         analysis->options.configuration = analysis->configuration.name;
     }
-    analysis->annotations = decodeAnnotations(document, *analysis->shapes, analysis->configuration, pool);
+    analysis->annotations = decodeAnnotations(document, *analysis->shapes, analysis->configuration,
+                                              pool, *m_impl->annotations);
     const MeaningInput input = analysis->meaningInput();
     analysis->meaning = completeMeaning(input, *m_impl->meanings, cancel);
     if (cancel.cancelled())
@@ -96,7 +111,7 @@ Result<std::shared_ptr<const Analysis>> Analyser::run(const Document& document, 
         std::move(more.begin(), more.end(), std::back_inserter(analysis->diagnostics));
     };
     add(analysis->annotations.diagnostics);
-    add(diagnoseMeaning(*analysis, pool));
+    add(diagnoseMeaning(*analysis, pool, *m_impl->words));
     sortDiagnostics(analysis->diagnostics);
     return std::shared_ptr<const Analysis>(std::move(analysis));
 }

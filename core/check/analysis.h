@@ -17,6 +17,7 @@ struct AnalysisOptions {
     std::string configuration;  ///< Empty: the only one, else `default`, else the first.
     Profile profile = Profile::Extended;
     Bindings bindings;
+    std::shared_ptr<const Registry> registry;  ///< Null: the standard operators.
 };
 
 /// Everything the program knows of a document in one configuration: a snapshot that views and the
@@ -38,15 +39,15 @@ struct Analysis {
     const GraphIndex& graph() const { return document.graph(); }
 };
 
-/// Runs analyses and keeps what can be kept between them (shapes and rules by bindings, solutions, plans).
-/// Not thread safe: one job at a time.
+/// Runs analyses and keeps what can be kept between them (shapes and rules by bindings, solutions,
+/// plans). Not thread safe: one job at a time.
 class Analyser {
 public:
     Analyser();
     ~Analyser();
     /// Error: an unknown configuration name (lists those there are), or cancelled.
-    Result<std::shared_ptr<const Analysis>> run(const Document& document, const AnalysisOptions& options,
-                                                const CancelToken& = {});
+    Result<std::shared_ptr<const Analysis>>
+    run(const Document& document, const AnalysisOptions& options, const CancelToken& = {});
 
 private:
     struct Impl;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 namespace shardwright {
 
@@ -18,19 +19,53 @@ std::string listDevices(const DeviceGroup& devices) {
     return text;
 }
 
+}  // namespace
+
+struct MeaningDiagnosticsCache::Impl {
+    std::uint64_t revision = 0;  ///< Of the meaning that the rest is of.
+    Profile profile = Profile::Extended;
+    std::map<int, std::vector<Diagnostic>>
+        nodes;                   ///< By place in the topological order; without silent ones.
+    std::vector<bool> extended;  ///< By NodeId: split in a way that only profile extended knows.
+    std::map<std::string, int, std::less<>> extendedByOperator;  ///< How many.
+};
+
+MeaningDiagnosticsCache::MeaningDiagnosticsCache() : m_impl(std::make_unique<Impl>()) {}
+MeaningDiagnosticsCache::~MeaningDiagnosticsCache() = default;
+
 /// Words for the problems of one analysis.
 class MeaningWords {
 public:
-    MeaningWords(const Analysis& analysis, LayoutPool& pool) : m_analysis(analysis), m_pool(pool) {}
+    MeaningWords(const Analysis& analysis, LayoutPool& pool, MeaningDiagnosticsCache& cache)
+        : m_analysis(analysis), m_pool(pool), m_known(*cache.m_impl) {}
 
     std::vector<Diagnostic> run() {
-        for (const MeaningProblem& problem : m_analysis.meaning.problems)
-            m_result.push_back(word(problem));
-        for (const NodeId id : m_analysis.graph().main().order)
+        const Meaning& meaning = m_analysis.meaning;
+        const Profile profile = m_analysis.options.profile;
+        const bool goesOn =
+            meaning.basis != 0 && meaning.basis == m_known.revision && profile == m_known.profile;
+        if (!goesOn) {
+            m_known = {};
+            m_known.profile = profile;
+            m_known.extended.resize(m_analysis.graph().nodes.size());
+        }
+        m_known.revision = meaning.revision;
+        const std::vector<NodeId>& nodes =
+            goesOn ? meaning.redone : m_analysis.graph().main().order;
+        for (const NodeId id : nodes)
+            m_known.nodes.erase(placeOf(id));
+        const std::unordered_set<NodeId> anew(nodes.begin(), nodes.end());
+        for (const MeaningProblem& problem : meaning.problems)
+            if (anew.contains(problem.node))
+                say(word(problem));
+        for (const NodeId id : nodes) {
             checkRule(id);
+            if (profile == Profile::Strict)
+                checkStrictSpecs(id);
+        }
+        for (const auto& [place, diagnostics] : m_known.nodes)
+            m_result.insert(m_result.end(), diagnostics.begin(), diagnostics.end());
         tellOfExtended();
-        if (m_analysis.options.profile == Profile::Strict)
-            checkStrictSpecs();
         for (const CommEntry& entry : m_analysis.communication.entries)
             m_result.push_back(word(entry));
         return std::move(m_result);
@@ -39,6 +74,8 @@ public:
 private:
     const NodeInfo& node(NodeId id) const { return m_analysis.graph().node(id); }
     const Mesh& mesh() const { return m_analysis.configuration.mesh; }
+    int placeOf(NodeId id) const { return (*m_analysis.meaning.positions)[id.index()]; }
+    void say(Diagnostic d) { m_known.nodes[placeOf(d.node)].push_back(std::move(d)); }
 
     std::string title(NodeId id) const {
         const GraphIndex& graph = m_analysis.graph();
@@ -51,14 +88,17 @@ private:
         if (slot < 0)
             return {};
         const ValueId value = index < n.inputs.size() ? n.inputs[index]
-                              : index - n.inputs.size() < n.captures.size() ? n.captures[index - n.inputs.size()] : ValueId{};
+                              : index - n.inputs.size() < n.captures.size()
+                                  ? n.captures[index - n.inputs.size()]
+                                  : ValueId{};
         return value ? m_analysis.graph().value(value).name : std::string();
     }
 
     LayoutRef layoutOf(NodeId id, int slot) const {
         const auto& inputs = m_analysis.meaning.nodes[id.index()].inputs;
-        return slot >= 0 && static_cast<std::size_t>(slot) < inputs.size() ? inputs[static_cast<std::size_t>(slot)].layout
-                                                                           : nullptr;
+        return slot >= 0 && static_cast<std::size_t>(slot) < inputs.size()
+                   ? inputs[static_cast<std::size_t>(slot)].layout
+                   : nullptr;
     }
 
     std::string shardText(const Layout& layout, std::size_t dim) const {
@@ -67,7 +107,8 @@ private:
             if (dim < sharding->dims.size())
                 for (const MeshComponent& c : sharding->dims[dim])
                     for (const int axis : c.axes)
-                        axes += (axes.empty() ? "" : "+") + mesh().axes[static_cast<std::size_t>(axis)].name;
+                        axes += (axes.empty() ? "" : "+") +
+                                mesh().axes[static_cast<std::size_t>(axis)].name;
             if (!axes.empty())
                 return " over " + axes;
         }
@@ -86,9 +127,11 @@ private:
         std::string where;
         for (std::size_t d = 0; d < layout->dims().size(); ++d)
             if (layout->isSplit(d))
-                where += (where.empty() ? " is split on axis " : " and axis ") + std::to_string(d) + " (size " +
-                         std::to_string(layout->shape()[d]) + ")" + shardText(*layout, d);
-        return text + (where.empty() ? " is whole" : where) + " on " + listDevices(layout->devices());
+                where += (where.empty() ? " is split on axis " : " and axis ") + std::to_string(d) +
+                         " (size " + std::to_string(layout->shape()[d]) + ")" +
+                         shardText(*layout, d);
+        return text + (where.empty() ? " is whole" : where) + " on " +
+               listDevices(layout->devices());
     }
 
     int firstSplitDim(NodeId id, int slot) const {
@@ -105,38 +148,53 @@ private:
         d.tensor = tensorOf(problem.node, problem.slot);
         d.dimension = problem.dim >= 0 ? problem.dim : firstSplitDim(problem.node, problem.slot);
         const RulePtr& rule = m_analysis.rules->of(problem.node);
-        const Factor* factor =
-            problem.factor >= 0 ? &rule->factors[static_cast<std::size_t>(problem.factor)] : nullptr;
+        const Factor* factor = problem.factor >= 0
+                                   ? &rule->factors[static_cast<std::size_t>(problem.factor)]
+                                   : nullptr;
         const std::string split = describeSplit(problem.node, problem.slot);
         switch (problem.kind) {
-        case MeaningProblem::Kind::NoDevice:
-            d.code = "SW301";
-            d.message = std::to_string(problem.cellsWithoutDevice) + " of the " + std::to_string(problem.cells) +
-                        (problem.cells == 1 ? " cell has no device: " : " cells have no device: ") +
-                        (problem.otherSlot >= 0 ? describeSplit(problem.node, problem.otherSlot) + ", and " : "") + split +
-                        ", so that no device holds what such a cell needs of both";
-            break;
-        case MeaningProblem::Kind::SplitWhole:
-            d.code = rule->known ? "SW302" : "SW305";
-            d.message = split + ", but dimension " + std::to_string(problem.dim) + " must be whole: " + factor->reason;
-            break;
-        case MeaningProblem::Kind::SplitNeighbour:
-            d.code = "SW303";
-            d.message = split + ", but dimension " + std::to_string(problem.dim) +
-                        " needs elements of its neighbours: " + factor->reason;
-            break;
-        case MeaningProblem::Kind::ViewEdge:
-            d.code = "SW304";
-            d.message = split + ", and its shard edges do not fall on the edges of the dimensions that this view makes of it";
-            break;
-        case MeaningProblem::Kind::MoveCount:
-            d.code = "SW410";
-            d.message = split + " and cannot be moved to the devices of this node, whose number differs; give the input a spec here";
-            break;
-        case MeaningProblem::Kind::OutsideStage:
-            d.code = "SW411";
-            d.message = split + ", outside the devices of the stage of this node";
-            break;
+            case MeaningProblem::Kind::NoDevice:
+                d.code = "SW301";
+                d.message =
+                    std::to_string(problem.cellsWithoutDevice) + " of the " +
+                    std::to_string(problem.cells) +
+                    (problem.cells == 1 ? " cell has no device: " : " cells have no device: ") +
+                    (problem.otherSlot >= 0
+                         ? describeSplit(problem.node, problem.otherSlot) + ", and "
+                         : "") +
+                    split + ", so that no device holds what such a cell needs of both";
+                break;
+            case MeaningProblem::Kind::SplitWhole:
+                d.code = rule->known ? "SW302" : "SW305";
+                d.message = split + ", but dimension " + std::to_string(problem.dim) +
+                            " must be whole: " + factor->reason;
+                break;
+            case MeaningProblem::Kind::SplitNeighbour:
+                d.code = "SW303";
+                d.message = split + ", but dimension " + std::to_string(problem.dim) +
+                            " needs elements of its neighbours: " + factor->reason;
+                break;
+            case MeaningProblem::Kind::ViewEdge:
+                d.code = "SW304";
+                d.message = split + ", and its shard edges do not fall on the edges of the "
+                                    "dimensions that this view makes of it";
+                break;
+            case MeaningProblem::Kind::MoveCount:
+                d.code = "SW410";
+                d.message = split + " and cannot be moved to the devices of this node, whose "
+                                    "number differs; give the input a spec here";
+                break;
+            case MeaningProblem::Kind::TooFine:
+                d.code = "SW310";
+                d.message = split + (problem.cells > 1 << 20
+                                         ? ": the node has more cells than are worked with (" +
+                                               std::to_string(problem.cells) + " of at most 1048576)"
+                                         : ": each part has millions of separate pieces");
+                break;
+            case MeaningProblem::Kind::OutsideStage:
+                d.code = "SW411";
+                d.message = split + ", outside the devices of the stage of this node";
+                break;
         }
         d.message = title(problem.node) + d.message;
         d.fixes = findFixes(m_analysis, problem, m_pool);
@@ -146,45 +204,57 @@ private:
     /// A node takes part in the annotations when it is not whole on every device.
     void checkRule(NodeId id) {
         const NodeMeaning& meaning = m_analysis.meaning.nodes[id.index()];
-        if (meaning.everywhere || !m_analysis.hasConfiguration)
-            return;
+        const bool takesPart = !meaning.everywhere && m_analysis.hasConfiguration;
         const RulePtr& rule = m_analysis.rules->of(id);
         const bool strict = m_analysis.options.profile == Profile::Strict;
-        if (!rule->known) {
+        const bool beyondProposal = takesPart && rule->known && !rule->strict && splits(meaning);
+        countExtended(id, beyondProposal);
+        if (takesPart && !rule->known) {
             Diagnostic d;
             d.code = "SW306";
             d.severity = strict ? Severity::Unsupported : Severity::Warning;
             d.node = id;
             d.message = title(id) + "no rule: " +
-                        (rule->factors.empty() || rule->factors[0].reason.empty() ? "it is treated as whole"
-                                                                                  : rule->factors[0].reason);
-            m_result.push_back(std::move(d));
-        } else if (!rule->strict && splits(meaning) && strict) {
+                        (rule->factors.empty() || rule->factors[0].reason.empty()
+                             ? "it is treated as whole"
+                             : rule->factors[0].reason);
+            say(std::move(d));
+        } else if (beyondProposal && strict) {
             Diagnostic d;
             d.code = "SW307";
             d.severity = Severity::Unsupported;
             d.node = id;
             d.message = title(id) + "not covered by proposal 0007: " + rule->strictReason;
-            m_result.push_back(std::move(d));
-        } else if (!rule->strict && splits(meaning)) {
-            ++m_extended[std::string(m_analysis.graph().opType(id))];
+            say(std::move(d));
         }
+    }
+
+    void countExtended(NodeId id, bool is) {
+        if (m_known.extended[id.index()] == is)
+            return;
+        m_known.extended[id.index()] = is;
+        m_known.extendedByOperator[std::string(m_analysis.graph().opType(id))] += is ? 1 : -1;
     }
 
     /// One line for the whole model: most real models need it at most of their nodes.
     void tellOfExtended() {
-        if (m_extended.empty())
-            return;
+        if (m_analysis.options.profile == Profile::Strict)
+            return;  // Each of them has a message of its own.
         Diagnostic d;
         d.code = "SW308";
         d.severity = Severity::Info;
         int nodes = 0;
         std::string operators;
-        for (const auto& [op, count] : m_extended) {
+        for (const auto& [op, count] : m_known.extendedByOperator) {
+            if (count == 0)
+                continue;
             nodes += count;
             operators += (operators.empty() ? "" : ", ") + op + " " + std::to_string(count);
         }
-        d.message = "needs profile extended: " + std::to_string(nodes) + (nodes == 1 ? " node is" : " nodes are") +
+        if (nodes == 0)
+            return;
+        d.message = "needs profile extended: " + std::to_string(nodes) +
+                    (nodes == 1 ? " node is" : " nodes are") +
                     " split in ways that proposal 0007 does not describe (" + operators + ")";
         m_result.push_back(std::move(d));
     }
@@ -195,22 +265,20 @@ private:
                std::any_of(meaning.outputs.begin(), meaning.outputs.end(), split);
     }
 
-    /// Strict: explicit specs of two inputs that differ on an axis where neither broadcasts. Tensors that are whole
-    /// on the devices are exempt.
-    void checkStrictSpecs() {
-        for (const NodeId id : m_analysis.graph().main().order) {
-            const NodeMeaning& meaning = m_analysis.meaning.nodes[id.index()];
-            if (meaning.solution && meaning.solution->cells)
-                checkStrictSpecs(id, meaning, *meaning.solution->cells);
-        }
+    /// Strict: explicit specs of two inputs that differ on an axis where neither broadcasts.
+    /// Tensors that are whole on the devices are exempt.
+    void checkStrictSpecs(NodeId id) {
+        const NodeMeaning& meaning = m_analysis.meaning.nodes[id.index()];
+        if (meaning.solution && meaning.solution->cells)
+            checkStrictSpecs(id, meaning, *meaning.solution->cells);
     }
 
     void checkStrictSpecs(NodeId id, const NodeMeaning& meaning, const CellGrid& cells) {
         for (std::size_t a = 0; a < meaning.inputs.size(); ++a)
             for (std::size_t b = a + 1; b < meaning.inputs.size(); ++b) {
                 const SlotMeaning &x = meaning.inputs[a], &y = meaning.inputs[b];
-                if (x.source != LayoutSource::Explicit || y.source != LayoutSource::Explicit || !x.layout || !y.layout ||
-                    x.layout->isWhole() || y.layout->isWhole())
+                if (x.source != LayoutSource::Explicit || y.source != LayoutSource::Explicit ||
+                    !x.layout || !y.layout || x.layout->isWhole() || y.layout->isWhole())
                     continue;
                 const int factor = differingFactor(*cells.rule, a, *x.layout, b, *y.layout);
                 if (factor < 0)
@@ -219,14 +287,17 @@ private:
                 d.code = "SW309";
                 d.node = id;
                 d.tensor = tensorOf(id, static_cast<int>(b));
-                d.message = title(id) + "the specs of " + describeSplit(id, static_cast<int>(a)) + " and " +
-                            describeSplit(id, static_cast<int>(b)) + " differ on a common axis (" +
-                            cells.rule->factors[static_cast<std::size_t>(factor)].name + "), which profile strict does not allow";
-                m_result.push_back(std::move(d));
+                d.message = title(id) + "the specs of " + describeSplit(id, static_cast<int>(a)) +
+                            " and " + describeSplit(id, static_cast<int>(b)) +
+                            " differ on a common axis (" +
+                            cells.rule->factors[static_cast<std::size_t>(factor)].name +
+                            "), which profile strict does not allow";
+                say(std::move(d));
             }
     }
 
-    static int differingFactor(const Rule& rule, std::size_t a, const Layout& x, std::size_t b, const Layout& y) {
+    static int differingFactor(const Rule& rule, std::size_t a, const Layout& x, std::size_t b,
+                               const Layout& y) {
         for (std::size_t i = 0; i < rule.inputs[a].dims.size(); ++i)
             for (std::size_t j = 0; j < rule.inputs[b].dims.size(); ++j) {
                 const auto &f = rule.inputs[a].dims[i], &g = rule.inputs[b].dims[j];
@@ -242,24 +313,31 @@ private:
         d.severity = Severity::Communication;
         d.node = entry.node;
         d.tensor = m_analysis.graph().value(entry.value).name;
+        if (entry.plan->tooLarge) {
+            d.code = "SW310";
+            d.severity = Severity::Error;
+            d.message = title(entry.node) + entry.cause;
+            return d;
+        }
         d.message = collectiveName(entry.kind);
         for (std::size_t i = 0; i < entry.axes.size(); ++i)
-            d.message += (i ? "+" : " over ") + mesh().axes[static_cast<std::size_t>(entry.axes[i])].name;
-        d.message += " of " + std::to_string(entry.bytes) + " bytes in " + std::to_string(entry.groups.size()) +
+            d.message +=
+                (i ? "+" : " over ") + mesh().axes[static_cast<std::size_t>(entry.axes[i])].name;
+        d.message += " of " + std::to_string(entry.bytes) + " bytes in " +
+                     std::to_string(entry.groups.size()) +
                      (entry.groups.size() == 1 ? " group: " : " groups: ") + entry.cause;
         return d;
     }
 
     const Analysis& m_analysis;
     LayoutPool& m_pool;
-    std::map<std::string, int> m_extended;  ///< Nodes by operator.
+    MeaningDiagnosticsCache::Impl& m_known;
     std::vector<Diagnostic> m_result;
 };
 
-}  // namespace
-
-std::vector<Diagnostic> diagnoseMeaning(const Analysis& analysis, LayoutPool& pool) {
-    return MeaningWords(analysis, pool).run();
+std::vector<Diagnostic> diagnoseMeaning(const Analysis& analysis, LayoutPool& pool,
+                                        MeaningDiagnosticsCache& cache) {
+    return MeaningWords(analysis, pool, cache).run();
 }
 
 }  // namespace shardwright

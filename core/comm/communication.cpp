@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/communication.h"
 
+#include "comm/halo.h"
 #include "sharding/shard_text.h"
 
 #include <algorithm>
@@ -20,8 +21,8 @@ struct PlanKey {
 
 struct PlanKeyHash {
     std::size_t operator()(const PlanKey& k) const {
-        return (std::hash<const void*>{}(k.source) * 31 + std::hash<const void*>{}(k.target)) * 31 + k.slot * 131 +
-               static_cast<std::size_t>(k.bits);
+        return (std::hash<const void*>{}(k.source) * 31 + std::hash<const void*>{}(k.target)) * 31 +
+               k.slot * 131 + static_cast<std::size_t>(k.bits);
     }
 };
 
@@ -33,9 +34,23 @@ struct CachedPlan {
 
 }  // namespace
 
+/// What one node communicates, as if it were the only consumer of its inputs.
+struct NodeReshards {
+    struct Input {
+        LayoutRef layout;
+        std::vector<CommEntry> entries;
+    };
+    std::vector<Input> inputs;
+    std::vector<CommEntry> halos;
+    std::vector<CommEntry> outputs;
+};
+
 struct CommCache::Impl {
     Mesh mesh;
     std::unordered_map<PlanKey, CachedPlan, PlanKeyHash> plans;
+    std::uint64_t revision = 0;  ///< Of the meaning that `nodes` is of.
+    std::map<int, NodeReshards>
+        nodes;  ///< By place in the topological order; without those that move nothing.
 };
 
 CommCache::CommCache() : m_impl(std::make_unique<Impl>()) {}
@@ -60,25 +75,74 @@ public:
         if (!(m_cache.mesh == input.configuration->mesh)) {
             m_cache.mesh = input.configuration->mesh;
             m_cache.plans.clear();
+            m_cache.revision = 0;
         }
     }
 
     Communication run() {
-        for (const NodeId id : m_graph.main().order) {
-            const NodeMeaning& meaning = m_meaning.nodes[id.index()];
-            if (meaning.everywhere)
-                continue;
-            for (std::size_t slot = 0; slot < meaning.inputs.size(); ++slot)
-                addInput(m_graph.node(id), slot, meaning.inputs[slot]);
-            if (meaning.solution && meaning.solution->cells)
-                for (std::size_t slot = 0; slot < meaning.outputs.size(); ++slot)
-                    addOutput(m_graph.node(id), slot, meaning);
+        if (m_meaning.basis != 0 && m_meaning.basis == m_cache.revision) {
+            for (const NodeId node : m_meaning.redone)
+                findReshards(node);
+        } else {
+            m_cache.nodes.clear();
+            for (const NodeId node : m_graph.main().order)
+                findReshards(node);
+        }
+        m_cache.revision = m_meaning.revision;
+        for (const auto& [place, reshards] : m_cache.nodes) {
+            for (const NodeReshards::Input& input : reshards.inputs)
+                take(input);
+            for (const auto* entries : {&reshards.halos, &reshards.outputs})
+                for (const CommEntry& entry : *entries)
+                    take(entry);
         }
         return std::move(m_result);
     }
 
 private:
-    int bitsOf(ValueId value) const { return std::max(1, elementBits(m_in.shapes->of(value).elementType)); }
+    void findReshards(NodeId id) {
+        const int place = (*m_meaning.positions)[id.index()];
+        m_cache.nodes.erase(place);
+        const NodeMeaning& meaning = m_meaning.nodes[id.index()];
+        if (meaning.everywhere)
+            return;
+        NodeReshards found;
+        for (std::size_t slot = 0; slot < meaning.inputs.size(); ++slot)
+            findInput(m_graph.node(id), slot, meaning.inputs[slot], found);
+        if (meaning.solution && meaning.solution->cells) {
+            for (std::size_t slot = 0; slot < meaning.inputs.size(); ++slot)
+                findHalo(m_graph.node(id), slot, meaning, found);
+            for (std::size_t slot = 0; slot < meaning.outputs.size(); ++slot)
+                findOutput(m_graph.node(id), slot, meaning, found);
+        }
+        if (!found.inputs.empty() || !found.halos.empty() || !found.outputs.empty())
+            m_cache.nodes.emplace(place, std::move(found));
+    }
+
+    void take(const CommEntry& entry) {
+        m_result.totalBytes += entry.bytes * static_cast<std::int64_t>(entry.groups.size());
+        m_result.entries.push_back(entry);
+    }
+
+    /// The same value brought to the same layout for several consumers is one reshard.
+    void take(const NodeReshards::Input& input) {
+        auto& known = m_inputReshards[input.entries.front().value];
+        const NodeId consumer = input.entries.front().node;
+        for (const auto& [layout, first, count] : known)
+            if (layout == input.layout) {
+                for (std::size_t i = first; i < first + count; ++i)
+                    if (m_result.entries[i].consumers.back() != consumer)
+                        m_result.entries[i].consumers.push_back(consumer);
+                return;
+            }
+        known.push_back({input.layout, m_result.entries.size(), input.entries.size()});
+        for (const CommEntry& entry : input.entries)
+            take(entry);
+    }
+
+    int bitsOf(ValueId value) const {
+        return std::max(1, elementBits(m_in.shapes->of(value).elementType));
+    }
 
     std::shared_ptr<const ReshardPlan> planFor(std::shared_ptr<const void> source, std::size_t slot,
                                                const LayoutRef& target, int bits,
@@ -86,8 +150,10 @@ private:
         const PlanKey key{source.get(), slot, target.get(), bits};
         auto it = m_cache.plans.find(key);
         if (it == m_cache.plans.end())
-            it = m_cache.plans.emplace(key, CachedPlan{std::move(source), target,
-                                                       std::make_shared<const ReshardPlan>(make())}).first;
+            it = m_cache.plans
+                     .emplace(key, CachedPlan{std::move(source), target,
+                                              std::make_shared<const ReshardPlan>(make())})
+                     .first;
         return it->second.plan;
     }
 
@@ -96,25 +162,18 @@ private:
         return slot < rule->inputs.size() && rule->inputs[slot].shapeOnly;
     }
 
-    void addInput(const NodeInfo& node, std::size_t slot, const SlotMeaning& s) {
+    void findInput(const NodeInfo& node, std::size_t slot, const SlotMeaning& s,
+                   NodeReshards& found) {
         if (!s.arrives || !s.layout || s.arrives == s.layout || isShapeOnly(node, slot))
             return;
-        const ValueId value = slot < node.inputs.size() ? node.inputs[slot] : node.captures[slot - node.inputs.size()];
+        const ValueId value = slot < node.inputs.size() ? node.inputs[slot]
+                                                        : node.captures[slot - node.inputs.size()];
         const auto plan = planFor(s.arrives, 0, s.layout, bitsOf(value), [&] {
-            return planReshard(piecesOf(*s.arrives), ReduceKind::None, *s.layout, m_in.configuration->mesh, bitsOf(value));
+            return planReshard(piecesOf(*s.arrives), ReduceKind::None, *s.layout,
+                               m_in.configuration->mesh, bitsOf(value));
         });
         if (plan->free())
             return;
-        // The same value brought to the same layout for several consumers is one reshard.
-        auto& known = m_inputReshards[value];
-        for (const auto& [layout, first, count] : known)
-            if (layout == s.layout) {
-                for (std::size_t i = first; i < first + count; ++i)
-                    if (m_result.entries[i].consumers.back() != node.id)
-                        m_result.entries[i].consumers.push_back(node.id);
-                return;
-            }
-        const std::size_t first = m_result.entries.size();
         CommEntry entry;
         entry.node = node.id;
         entry.value = value;
@@ -122,15 +181,53 @@ private:
         entry.phase = CommPhase::Input;
         const std::string name = "`" + m_graph.value(value).name + "`";
         const NodeId producer = m_graph.value(value).producer;
-        entry.cause = name + " leaves " + (producer ? "`" + m_graph.label(producer) + "`" : std::string("the file")) +
-                      " as " + shortText(*s.arrives, m_in.configuration->mesh) + "; `" + m_graph.label(node.id) + "` " +
+        entry.cause = name + " leaves " +
+                      (producer ? "`" + m_graph.label(producer) + "`" : std::string("the file")) +
+                      " as " + shortText(*s.arrives, m_in.configuration->mesh) + "; `" +
+                      m_graph.label(node.id) + "` " +
                       (s.moved ? "runs on other devices and takes it as " : "wants it as ") +
                       shortText(*s.layout, m_in.configuration->mesh);
-        append(std::move(entry), plan, bitsOf(value));
-        known.push_back({s.layout, first, m_result.entries.size() - first});
+        found.inputs.push_back({s.layout, entriesOf(std::move(entry), plan, bitsOf(value))});
     }
 
-    void addOutput(const NodeInfo& node, std::size_t slot, const NodeMeaning& meaning) {
+    /// What windows read of their neighbours' shards.
+    void findHalo(const NodeInfo& node, std::size_t slot, const NodeMeaning& meaning,
+                  NodeReshards& found) {
+        const CellGrid& cells = *meaning.solution->cells;
+        const LayoutRef& layout = meaning.inputs[slot].layout;
+        if (!layout || slot >= node.inputs.size() || !cells.hasHalo(slot))
+            return;
+        const ValueId value = node.inputs[slot];
+        // Not the key of an output's plan: those are numbered from 0.
+        const auto plan = planFor(
+            meaning.solution->cells, node.outputs.size() + slot, layout, bitsOf(value), [&] {
+                return planHalo(cells, slot, *layout, m_in.configuration->mesh, bitsOf(value));
+            });
+        if (plan->free())
+            return;
+        CommEntry entry;
+        entry.node = node.id;
+        entry.value = value;
+        entry.consumers = {node.id};
+        entry.phase = CommPhase::Input;
+        entry.cause = "`" + m_graph.value(value).name + "` is " +
+                      shortText(*layout, m_in.configuration->mesh) + "; `" +
+                      m_graph.label(node.id) +
+                      "` reads elements of neighbours: " + haloReason(cells, slot);
+        for (CommEntry& part : entriesOf(std::move(entry), plan, bitsOf(value)))
+            found.halos.push_back(std::move(part));
+    }
+
+    static std::string haloReason(const CellGrid& cells, std::size_t slot) {
+        for (const SliceExtra& slice : cells.rule->slices)
+            if (const auto f = static_cast<std::size_t>(slice.factor);
+                slice.window && slice.inputSlot == static_cast<int>(slot) && cells.cuts[f].split())
+                return cells.rule->factors[f].reason;
+        return {};
+    }
+
+    void findOutput(const NodeInfo& node, std::size_t slot, const NodeMeaning& meaning,
+                    NodeReshards& found) {
         const SlotMeaning& s = meaning.outputs[slot];
         const CellGrid& cells = *meaning.solution->cells;
         if (!s.layout || !node.outputs[slot] || slot >= meaning.solution->natural.size())
@@ -141,9 +238,11 @@ private:
             return;
         const ValueId value = node.outputs[slot];
         const ReduceKind reduce =
-            partial.empty() ? ReduceKind::None : cells.rule->factors[static_cast<std::size_t>(partial[0])].reduce;
+            partial.empty() ? ReduceKind::None
+                            : cells.rule->factors[static_cast<std::size_t>(partial[0])].reduce;
         const auto plan = planFor(meaning.solution->cells, slot, s.layout, bitsOf(value), [&] {
-            return planReshard(piecesOf(cells, slot), reduce, *s.layout, m_in.configuration->mesh, bitsOf(value));
+            return planReshard(piecesOf(cells, slot), reduce, *s.layout, m_in.configuration->mesh,
+                               bitsOf(value));
         });
         if (plan->free())
             return;
@@ -156,7 +255,8 @@ private:
             if (entry.consumers.empty() || entry.consumers.back() != use.node)
                 entry.consumers.push_back(use.node);
         entry.cause = outputCause(node, slot, meaning, partial);
-        append(std::move(entry), plan, bitsOf(value));
+        for (CommEntry& part : entriesOf(std::move(entry), plan, bitsOf(value)))
+            found.outputs.push_back(std::move(part));
     }
 
     std::string outputCause(const NodeInfo& node, std::size_t slot, const NodeMeaning& meaning,
@@ -165,32 +265,42 @@ private:
         const CellGrid& cells = *meaning.solution->cells;
         std::string text = "`" + m_graph.value(node.outputs[slot]).name + "`: ";
         if (partial.empty()) {
-            text += "`" + m_graph.label(node.id) + "` gives it as " + shortText(*meaning.solution->natural[slot], mesh);
+            text += "`" + m_graph.label(node.id) + "` gives it as " +
+                    shortText(*meaning.solution->natural[slot], mesh);
         } else {
             const Factor& factor = cells.rule->factors[static_cast<std::size_t>(partial[0])];
-            text += "`" + m_graph.label(node.id) + "` has partial results (" + reduceKindName(factor.reduce) + " over " +
-                    factor.name + "), since ";
+            text += "`" + m_graph.label(node.id) + "` has partial results (" +
+                    reduceKindName(factor.reduce) + " over " + factor.name + "), since ";
             bool first = true;
             for (std::size_t i = 0; i < meaning.inputs.size() && i < node.inputs.size(); ++i) {
                 const LayoutRef& layout = meaning.inputs[i].layout;
                 if (!layout || layout->isWhole())
                     continue;
-                text += (first ? "`" : " and `") + m_graph.value(node.inputs[i]).name + "` is " + shortText(*layout, mesh);
+                text += (first ? "`" : " and `") + m_graph.value(node.inputs[i]).name + "` is " +
+                        shortText(*layout, mesh);
                 first = false;
             }
         }
-        return text + (meaning.outputs[slot].source == LayoutSource::Explicit ? "; its spec wants " : "; the result is ") +
+        return text +
+               (meaning.outputs[slot].source == LayoutSource::Explicit ? "; its spec wants "
+                                                                       : "; the result is ") +
                shortText(*meaning.outputs[slot].layout, mesh);
     }
 
-    /// Adds one entry, or several where groups work on different numbers of bytes.
-    void append(CommEntry entry, const std::shared_ptr<const ReshardPlan>& plan, int bits) {
+    /// One entry, or several where groups work on different numbers of bytes.
+    static std::vector<CommEntry>
+    entriesOf(CommEntry entry, const std::shared_ptr<const ReshardPlan>& plan, int bits) {
+        std::vector<CommEntry> entries;
         entry.kind = plan->kind;
         entry.axes = plan->axes;
         entry.plan = plan;
         std::map<std::int64_t, ReshardPlan> byBytes;
         for (const GroupOperation& group : plan->groups)
             byBytes[group.bytes].groups.push_back(group);
+        if (plan->tooLarge) {
+            entry.cause += "; so many copies between devices are not worked with";
+            entries.push_back(entry);
+        }
         for (const auto& [bytes, part] : byBytes) {
             entry.bytes = bytes;
             entry.groups.clear();
@@ -198,9 +308,9 @@ private:
                 entry.groups.push_back(group.devices);
             entry.bytesSentMax = part.bytesSentMax(bits);
             entry.bytesSentTotal = part.bytesSentTotal(bits);
-            m_result.totalBytes += bytes * static_cast<std::int64_t>(part.groups.size());
-            m_result.entries.push_back(entry);
+            entries.push_back(entry);
         }
+        return entries;
     }
 
     struct KnownReshard {
@@ -215,7 +325,8 @@ private:
     Communication m_result;
 };
 
-Communication findCommunication(const MeaningInput& input, const Meaning& meaning, CommCache& cache) {
+Communication findCommunication(const MeaningInput& input, const Meaning& meaning,
+                                CommCache& cache) {
     return CommBuilder(input, meaning, cache).run();
 }
 

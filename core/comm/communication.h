@@ -13,19 +13,19 @@ namespace shardwright {
 
 enum class CommPhase { Input, Output };
 
-/// One logical reshard. Groups that work on different numbers of bytes make entries of their own, so that
-/// bytes * groups is exact.
+/// One logical reshard. Groups that work on different numbers of bytes make entries of their own,
+/// so that bytes * groups is exact.
 struct CommEntry {
     CollectiveKind kind = CollectiveKind::Region;
     ReduceKind reduce = ReduceKind::None;
-    std::vector<int> axes;              ///< Indices into the configuration's mesh.
+    std::vector<int> axes;  ///< Indices into the configuration's mesh.
     std::vector<DeviceGroup> groups;
-    NodeId node;                        ///< Where it happens: the producer (output), the first consumer (input).
+    NodeId node;  ///< Where it happens: the producer (output), the first consumer (input).
     ValueId value;
-    std::vector<NodeId> consumers;      ///< Nodes that read the result.
-    std::int64_t bytes = 0;             ///< Of one group.
+    std::vector<NodeId> consumers;  ///< Nodes that read the result.
+    std::int64_t bytes = 0;         ///< Of one group.
     std::int64_t bytesSentMax = 0, bytesSentTotal = 0;
-    std::string cause;                  ///< Tensor, producer layout, consumer layout, in words.
+    std::string cause;  ///< Tensor, producer layout, consumer layout, in words.
     CommPhase phase = CommPhase::Output;
     std::shared_ptr<const ReshardPlan> plan;  ///< Shared by the entries of one reshard.
 };
@@ -41,7 +41,8 @@ struct Communication {
     std::map<CollectiveKind, KindTotal> byKind() const;
 };
 
-/// Remembers reshard plans by (source, target, element type); keep it across edits.
+/// Remembers reshard plans by (source, target, element type), and what each node of the last
+/// meaning communicates; keep it across edits.
 class CommCache {
 public:
     CommCache();
@@ -53,6 +54,8 @@ private:
     friend class CommBuilder;
 };
 
-Communication findCommunication(const MeaningInput& input, const Meaning& meaning, CommCache& cache);
+/// Looks only at the nodes that the meaning has worked out anew where the cache knows its basis.
+Communication findCommunication(const MeaningInput& input, const Meaning& meaning,
+                                CommCache& cache);
 
 }  // namespace shardwright

@@ -4,19 +4,21 @@
 #include "inference/solve.h"
 
 #include <algorithm>
+#include <atomic>
+#include <bit>
 #include <map>
-#include <mutex>
-#include <set>
+#include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace shardwright {
 
 std::string layoutSourceName(LayoutSource source) {
     switch (source) {
-    case LayoutSource::Explicit: return "explicit";
-    case LayoutSource::Inferred: return "inferred";
-    case LayoutSource::Everywhere: return "everywhere";
-    case LayoutSource::Unknown: break;
+        case LayoutSource::Explicit: return "explicit";
+        case LayoutSource::Inferred: return "inferred";
+        case LayoutSource::Everywhere: return "everywhere";
+        case LayoutSource::Unknown: break;
     }
     return "unknown";
 }
@@ -33,7 +35,9 @@ struct SolutionKey {
 struct SolutionKeyHash {
     std::size_t operator()(const SolutionKey& key) const {
         std::size_t h = std::hash<const void*>{}(key.rule);
-        const auto mix = [&h](std::size_t v) { h ^= v + 0x9e3779b97f4a7c15ULL + (h << 6) + (h >> 2); };
+        const auto mix = [&h](std::size_t v) {
+            h ^= v + 0x9e3779b97f4a7c15ULL + (h << 6) + (h >> 2);
+        };
         for (const DeviceId d : key.devices)
             mix(static_cast<std::size_t>(d));
         for (const Layout* layout : key.inputs)
@@ -43,10 +47,56 @@ struct SolutionKeyHash {
 };
 
 struct CachedSolution {
-    RulePtr rule;                   // Keep what the key points to alive.
+    RulePtr rule;  // Keep what the key points to alive.
     std::vector<LayoutRef> inputs;
     std::shared_ptr<const NodeSolution> solution;
 };
+
+/// A finished completion and what it was made from.
+struct Completion {
+    std::shared_ptr<const ShapeTable> shapes;
+    std::shared_ptr<const RuleTable> rules;
+    Configuration configuration;
+    std::vector<std::shared_ptr<const NodeSpecs>> specs;
+    std::map<int, DeviceGroup> stages;
+    Meaning meaning;
+
+    bool suits(const MeaningInput& input) const {
+        return shapes == input.shapes && rules == input.rules &&
+               configuration == *input.configuration &&
+               specs.size() == input.annotations->nodes.size();
+    }
+};
+
+/// Positions in the topological order that are still to be worked out, taken in ascending order.
+class Agenda {
+public:
+    explicit Agenda(std::size_t size) : m_words((size + 63) / 64, 0) {}
+    void add(int position) {
+        if (position >= 0)
+            m_words[static_cast<std::size_t>(position) / 64] |= std::uint64_t{1} << (position % 64);
+    }
+    void addAll() { std::fill(m_words.begin(), m_words.end(), ~std::uint64_t{0}); }
+    /// The first at or after the one taken last. Nothing before it may be added any more.
+    std::optional<std::size_t> take() {
+        while (m_word < m_words.size() && m_words[m_word] == 0)
+            ++m_word;
+        if (m_word == m_words.size())
+            return std::nullopt;
+        const int bit = std::countr_zero(m_words[m_word]);
+        m_words[m_word] &= m_words[m_word] - 1;
+        return m_word * 64 + static_cast<std::size_t>(bit);
+    }
+
+private:
+    std::vector<std::uint64_t> m_words;
+    std::size_t m_word = 0;
+};
+
+std::uint64_t nextRevision() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+}
 
 void unite(DeviceGroup& into, const DeviceGroup& more) {
     DeviceGroup result;
@@ -63,37 +113,149 @@ bool isWithin(const DeviceGroup& inner, const DeviceGroup& outer) {
 struct MeaningCache::Impl {
     LayoutPool pool;
     std::unordered_map<SolutionKey, CachedSolution, SolutionKeyHash> solutions;
+    std::shared_ptr<const Model> model;
+    std::shared_ptr<const std::vector<int>> positions;
+    std::unordered_map<ValueId, std::vector<NodeId>>
+        captureUsers;  ///< Nodes whose bodies read a value.
+    std::optional<Completion> last;
+
+    void indexModel(const std::shared_ptr<const Model>& wanted) {
+        if (model == wanted)
+            return;
+        model = wanted;
+        last.reset();
+        captureUsers.clear();
+        const GraphIndex& graph = model->graph();
+        std::vector<int> places(graph.nodes.size(), -1);
+        int place = 0;
+        for (const NodeId node : graph.main().order) {
+            places[node.index()] = place++;
+            for (const ValueId value : graph.node(node).captures)
+                captureUsers[value].push_back(node);
+        }
+        positions = std::make_shared<const std::vector<int>>(std::move(places));
+    }
 };
 
 MeaningCache::MeaningCache() : m_impl(std::make_unique<Impl>()) {}
 MeaningCache::~MeaningCache() = default;
-LayoutPool& MeaningCache::pool() { return m_impl->pool; }
+LayoutPool& MeaningCache::pool() {
+    return m_impl->pool;
+}
 
 /// One completion: walks the main graph in topological order and gives every slot its layout.
 class MeaningSolver {
 public:
     MeaningSolver(const MeaningInput& input, MeaningCache& cache)
-        : m_in(input), m_graph(input.model->graph()), m_cache(*cache.m_impl) {}
+        : m_in(input), m_graph(input.model->graph()), m_cache(*cache.m_impl),
+          m_basis(findBasis(input, *cache.m_impl)),
+          m_nodes(m_basis ? NodeEditor(m_basis->meaning.nodes) : NodeEditor(m_graph.nodes.size())),
+          m_values(m_basis ? ValueEditor(m_basis->meaning.values)
+                           : ValueEditor(m_graph.values.size())) {}
 
     Meaning run(const CancelToken& cancel) {
-        m_meaning.nodes.resize(m_graph.nodes.size());
-        m_meaning.values.resize(m_graph.values.size());
-        for (const ValueInfo& value : m_graph.values)
-            if (value.graph == m_graph.main().id &&
-                (value.kind == ValueKind::GraphInput || value.kind == ValueKind::Initializer))
-                m_meaning.values[value.id.index()].source = LayoutSource::Everywhere;
         bindStages();
+        const auto& order = m_graph.main().order;
+        Agenda agenda(order.size());
+        if (m_basis) {
+            addChanges(agenda);
+        } else {
+            placeWhatTheFileHas();
+            agenda.addAll();
+        }
         std::size_t done = 0;
-        for (const NodeId node : m_graph.main().order) {
+        std::vector<ValueMeaning> before;
+        for (auto next = agenda.take(); next && *next < order.size(); next = agenda.take()) {
             if ((++done & 0xff) == 0 && cancel.cancelled())
                 break;
-            complete(m_graph.node(node));
+            const NodeInfo& node = m_graph.node(order[*next]);
+            before.clear();
+            for (const ValueId output : node.outputs)
+                before.push_back(output ? m_values[output.index()] : ValueMeaning{});
+            complete(node);
+            if (!m_basis)
+                continue;
+            m_meaning.redone.push_back(node.id);
+            for (std::size_t slot = 0; slot < node.outputs.size(); ++slot)
+                if (const ValueId output = node.outputs[slot];
+                    output && !(m_values[output.index()] == before[slot]))
+                    addReaders(output, agenda);
         }
-        return std::move(m_meaning);
+        return finish(cancel);
     }
 
 private:
-    /// Stages without devices of their own in the metadata run on the union of their nodes' explicit specs.
+    using NodeEditor = PersistentArray<NodeMeaning>::Editor;
+    using ValueEditor = PersistentArray<ValueMeaning>::Editor;
+
+    static const Completion* findBasis(const MeaningInput& input, MeaningCache::Impl& cache) {
+        cache.indexModel(input.model);
+        return cache.last && cache.last->suits(input) ? &*cache.last : nullptr;
+    }
+
+    int positionOf(NodeId node) const { return (*m_cache.positions)[node.index()]; }
+
+    void placeWhatTheFileHas() {
+        for (const ValueInfo& value : m_graph.values)
+            if (value.graph == m_graph.main().id &&
+                (value.kind == ValueKind::GraphInput || value.kind == ValueKind::Initializer))
+                m_values.edit(value.id.index()).source = LayoutSource::Everywhere;
+    }
+
+    /// Nodes whose own words, or whose stage's devices, have changed.
+    void addChanges(Agenda& agenda) const {
+        const auto& specs = m_in.annotations->nodes;
+        for (std::size_t i = 0; i < specs.size(); ++i)
+            if (specs[i] != m_basis->specs[i])
+                agenda.add(positionOf(NodeId(i)));
+        if (m_stages == m_basis->stages)
+            return;
+        const auto devicesOf = [](const std::map<int, DeviceGroup>& stages, int stage) {
+            const auto it = stages.find(stage);
+            return it == stages.end() ? DeviceGroup{} : it->second;
+        };
+        for (std::size_t i = 0; i < specs.size(); ++i)
+            if (specs[i] &&
+                devicesOf(m_stages, specs[i]->stage) != devicesOf(m_basis->stages, specs[i]->stage))
+                agenda.add(positionOf(NodeId(i)));
+    }
+
+    void addReaders(ValueId value, Agenda& agenda) const {
+        for (const ValueUse& use : m_graph.value(value).uses)
+            agenda.add(positionOf(use.node));
+        if (const auto it = m_cache.captureUsers.find(value); it != m_cache.captureUsers.end())
+            for (const NodeId node : it->second)
+                agenda.add(positionOf(node));
+    }
+
+    Meaning finish(const CancelToken& cancel) {
+        if (m_basis) {
+            const std::unordered_set<NodeId> redone(m_meaning.redone.begin(),
+                                                    m_meaning.redone.end());
+            for (const MeaningProblem& problem : m_basis->meaning.problems)
+                if (!redone.contains(problem.node))
+                    m_meaning.problems.push_back(problem);
+            const auto position = [&](const MeaningProblem& p) { return positionOf(p.node); };
+            std::stable_sort(
+                m_meaning.problems.begin(), m_meaning.problems.end(),
+                [&](const auto& a, const auto& b) { return position(a) < position(b); });
+            m_meaning.basis = m_basis->meaning.revision;
+        }
+        m_meaning.nodes = std::move(m_nodes).finish();
+        m_meaning.values = std::move(m_values).finish();
+        m_meaning.positions = m_cache.positions;
+        m_meaning.revision = nextRevision();
+        if (cancel.cancelled())
+            m_cache.last.reset();
+        else
+            m_cache.last =
+                Completion{m_in.shapes, m_in.rules, *m_in.configuration, m_in.annotations->nodes,
+                           m_stages,    m_meaning};
+        return std::move(m_meaning);
+    }
+
+    /// Stages without devices of their own in the metadata run on the union of their nodes'
+    /// explicit specs.
     void bindStages() {
         for (const NodeId node : m_graph.main().nodes) {
             const NodeSpecs* specs = specsOf(node);
@@ -123,7 +285,8 @@ private:
         bool present = false;
     };
 
-    std::vector<Arrival> arrivals(const NodeInfo& node, const Rule& rule, const NodeSpecs* specs) const {
+    std::vector<Arrival> arrivals(const NodeInfo& node, const Rule& rule,
+                                  const NodeSpecs* specs) const {
         std::vector<Arrival> result;
         for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
             Arrival a;
@@ -147,7 +310,8 @@ private:
     }
 
     /// ARCHITECTURE "Where a node runs". Empty: all devices, because nothing says otherwise.
-    DeviceGroup devicesOf(const NodeInfo& node, const std::vector<Arrival>& inputs, const NodeSpecs* specs) const {
+    DeviceGroup devicesOf(const NodeInfo& node, const std::vector<Arrival>& inputs,
+                          const NodeSpecs* specs) const {
         DeviceGroup devices = stageOf(specs);
         if (!devices.empty())
             return devices;
@@ -158,21 +322,23 @@ private:
             return devices;
         if (specs)
             for (const ValueId output : node.outputs)
-                if (const DecodedSpec* spec = output ? specs->find(m_graph.value(output).name) : nullptr;
+                if (const DecodedSpec* spec =
+                        output ? specs->find(m_graph.value(output).name) : nullptr;
                     spec && spec->layout)
                     unite(devices, spec->layout->devices());
         if (!devices.empty())
             return devices;
         for (const Arrival& a : inputs)
-            if (a.present && !a.shapeOnly && m_meaning.values[a.value.index()].layout)
-                unite(devices, m_meaning.values[a.value.index()].layout->devices());
+            if (a.present && !a.shapeOnly && m_values[a.value.index()].layout)
+                unite(devices, m_values[a.value.index()].layout->devices());
         return devices;
     }
 
     void complete(const NodeInfo& node) {
         const RulePtr& rule = m_in.rules->of(node.id);
         const NodeSpecs* specs = specsOf(node.id);
-        NodeMeaning& meaning = m_meaning.nodes[node.id.index()];
+        NodeMeaning& meaning = m_nodes.edit(node.id.index());
+        meaning = {};
         const auto inputs = arrivals(node, *rule, specs);
         if (rule->everywhereOutputs) {
             everywhere(node, inputs, meaning);
@@ -181,26 +347,31 @@ private:
         const DeviceGroup devices = devicesOf(node, inputs, specs);
         bool known = true;
         for (const Arrival& a : inputs)
-            known = known && (!a.present || a.shapeOnly || m_meaning.values[a.value.index()].source != LayoutSource::Unknown ||
-                              (a.spec && a.spec->layout)) &&
+            known = known &&
+                    (!a.present || a.shapeOnly ||
+                     m_values[a.value.index()].source != LayoutSource::Unknown ||
+                     (a.spec && a.spec->layout)) &&
                     !(a.spec && !a.spec->layout && !a.shapeOnly);
         if (devices.empty() && known) {
             everywhere(node, inputs, meaning);
             return;
         }
-        known = fillInputs(node, inputs, devices, stageOf(specs), meaning) && known && !devices.empty();
+        known =
+            fillInputs(node, inputs, devices, stageOf(specs), meaning) && known && !devices.empty();
         if (known)
             meaning.solution = solve(node, rule, devices, meaning);
         fillOutputs(node, specs, meaning);
     }
 
-    void everywhere(const NodeInfo& node, const std::vector<Arrival>& inputs, NodeMeaning& meaning) {
+    void everywhere(const NodeInfo& node, const std::vector<Arrival>& inputs,
+                    NodeMeaning& meaning) {
         meaning.everywhere = true;
         for (const Arrival& a : inputs) {
             SlotMeaning slot;
             if (a.present) {
-                const ValueMeaning& value = m_meaning.values[a.value.index()];
-                slot.source = value.source == LayoutSource::Explicit ? LayoutSource::Inferred : value.source;
+                const ValueMeaning& value = m_values[a.value.index()];
+                slot.source =
+                    value.source == LayoutSource::Explicit ? LayoutSource::Inferred : value.source;
                 slot.layout = slot.arrives = value.layout;
             }
             meaning.inputs.push_back(std::move(slot));
@@ -209,14 +380,13 @@ private:
             SlotMeaning slot;
             slot.source = LayoutSource::Everywhere;
             meaning.outputs.push_back(slot);
-            if (output)
-                m_meaning.values[output.index()].source = LayoutSource::Everywhere;
+            setValue(node, output, {LayoutSource::Everywhere, nullptr});
         }
     }
 
     /// False: the node gets no meaning (an input is unknown or cannot be moved).
-    bool fillInputs(const NodeInfo& node, const std::vector<Arrival>& inputs, const DeviceGroup& devices,
-                    const DeviceGroup& stage, NodeMeaning& meaning) {
+    bool fillInputs(const NodeInfo& node, const std::vector<Arrival>& inputs,
+                    const DeviceGroup& devices, const DeviceGroup& stage, NodeMeaning& meaning) {
         bool known = true;
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             const Arrival& a = inputs[i];
@@ -225,15 +395,17 @@ private:
                 meaning.inputs.push_back(slot);
                 continue;
             }
-            const ValueMeaning& value = m_meaning.values[a.value.index()];
+            const ValueMeaning& value = m_values[a.value.index()];
             slot.arrives = value.layout;
             if (a.spec) {
                 slot.source = a.spec->layout ? LayoutSource::Explicit : LayoutSource::Unknown;
                 slot.layout = a.spec->layout;
                 // The decoder has told of a spec outside its stage: no second message.
-                known = known && (!slot.layout || stage.empty() || isWithin(slot.layout->devices(), stage));
+                known = known &&
+                        (!slot.layout || stage.empty() || isWithin(slot.layout->devices(), stage));
             } else {
-                slot.source = value.source == LayoutSource::Explicit ? LayoutSource::Inferred : value.source;
+                slot.source =
+                    value.source == LayoutSource::Explicit ? LayoutSource::Inferred : value.source;
                 slot.layout = value.layout;
                 if (slot.layout && !a.shapeOnly && !isWithin(slot.layout->devices(), devices))
                     known = move(node, static_cast<int>(i), devices, slot) && known;
@@ -247,7 +419,8 @@ private:
         const Layout restricted = slot.layout->restrictedTo(devices);
         bool complete = !devices.empty();
         for (std::int64_t shard = 0; shard < restricted.shardCount() && complete; ++shard)
-            complete = !restricted.groups()[static_cast<std::size_t>(shard)].empty() || restricted.shardBox(shard).empty();
+            complete = !restricted.groups()[static_cast<std::size_t>(shard)].empty() ||
+                       restricted.shardBox(shard).empty();
         if (complete && !restricted.devices().empty()) {
             slot.layout = m_cache.pool.intern(restricted);
             return true;
@@ -269,7 +442,8 @@ private:
         return false;
     }
 
-    std::shared_ptr<const NodeSolution> solve(const NodeInfo& node, const RulePtr& rule, const DeviceGroup& devices,
+    std::shared_ptr<const NodeSolution> solve(const NodeInfo& node, const RulePtr& rule,
+                                              const DeviceGroup& devices,
                                               const NodeMeaning& meaning) {
         SolutionKey key{rule.get(), devices, {}};
         std::vector<LayoutRef> layouts;
@@ -283,15 +457,24 @@ private:
             static const TensorInfo none;
             for (const ValueId output : node.outputs)
                 outputs.push_back(output ? &m_in.shapes->of(output) : &none);
-            auto solution =
-                std::make_shared<const NodeSolution>(solveNode(rule, devices, layouts, outputs, m_cache.pool));
-            it = m_cache.solutions.emplace(std::move(key), CachedSolution{rule, layouts, std::move(solution)}).first;
+            auto solution = std::make_shared<const NodeSolution>(
+                solveNode(rule, devices, layouts, outputs, m_cache.pool));
+            it = m_cache.solutions
+                     .emplace(std::move(key), CachedSolution{rule, layouts, std::move(solution)})
+                     .first;
         }
         for (MeaningProblem problem : it->second.solution->problems) {
             problem.node = node.id;
             m_meaning.problems.push_back(problem);
         }
         return it->second.solution;
+    }
+
+    /// A value that two nodes produce keeps the first.
+    void setValue(const NodeInfo& node, ValueId value, ValueMeaning meaning) {
+        if (value && m_graph.value(value).producer == node.id &&
+            !(m_values[value.index()] == meaning))
+            m_values.edit(value.index()) = std::move(meaning);
     }
 
     void fillOutputs(const NodeInfo& node, const NodeSpecs* specs, NodeMeaning& meaning) {
@@ -308,9 +491,7 @@ private:
                     out.layout = meaning.solution->natural[slot];
                     out.source = out.layout ? LayoutSource::Inferred : LayoutSource::Unknown;
                 }
-                // A value that two nodes produce keeps the first.
-                if (m_graph.value(output).producer == node.id)
-                    m_meaning.values[output.index()] = {out.source, out.layout};
+                setValue(node, output, {out.source, out.layout});
             }
             meaning.outputs.push_back(std::move(out));
         }
@@ -319,8 +500,11 @@ private:
     const MeaningInput& m_in;
     const GraphIndex& m_graph;
     MeaningCache::Impl& m_cache;
+    const Completion* m_basis;  ///< Null: everything is to be worked out.
+    NodeEditor m_nodes;
+    ValueEditor m_values;
     std::map<int, DeviceGroup> m_stages;
-    Meaning m_meaning;
+    Meaning m_meaning;  ///< Problems and redone nodes so far.
 };
 
 Meaning completeMeaning(const MeaningInput& input, MeaningCache& cache, const CancelToken& cancel) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "inference/cells.h"
+#include "model/persistent_array.h"
 #include "sharding/codec.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,31 +19,35 @@ std::string layoutSourceName(LayoutSource source);  ///< "explicit", "inferred",
 struct ValueMeaning {
     LayoutSource source = LayoutSource::Unknown;
     LayoutRef layout;  ///< Null for Unknown, and for Everywhere (whole on every device).
+    bool operator==(const ValueMeaning&) const = default;
 };
 
 /// One tensor at one node.
 struct SlotMeaning {
     LayoutSource source = LayoutSource::Unknown;
-    LayoutRef layout;   ///< As the node sees it: after moves and reshards. Null for Everywhere and Unknown.
+    LayoutRef layout;   ///< As the node sees it: after moves and reshards. Null for Everywhere and
+                        ///< Unknown.
     LayoutRef arrives;  ///< Inputs: as the producer left it; null for Everywhere and Unknown.
-    /// Inputs: the layout differs from what arrives because the node's devices differ ("moved" by meaning).
+    /// Inputs: the layout differs from what arrives because the node's devices differ ("moved" by
+    /// meaning).
     bool moved = false;
 };
 
 /// Why a node has no meaning. The checker finds the words.
 struct MeaningProblem {
     enum class Kind {
-        NoDevice,       ///< A cell has no device.
-        SplitWhole,     ///< A factor that must be whole is split.
-        SplitNeighbour, ///< Likewise for a neighbour factor without an extra.
-        ViewEdge,       ///< Shard edges of `slot` do not fall on factor edges of dimension `dim`.
-        MoveCount,      ///< A split inherited input cannot be moved: device counts differ.
-        OutsideStage,   ///< A spec lies outside the devices of the bound stage.
+        NoDevice,        ///< A cell has no device.
+        SplitWhole,      ///< A factor that must be whole is split.
+        SplitNeighbour,  ///< Likewise for a neighbour factor without an extra.
+        ViewEdge,        ///< Shard edges of `slot` do not fall on factor edges of dimension `dim`.
+        MoveCount,       ///< A split inherited input cannot be moved: device counts differ.
+        TooFine,         ///< More cells, or cells of more pieces, than are worked with.
+        OutsideStage,    ///< A spec lies outside the devices of the bound stage.
     };
     Kind kind;
     NodeId node;
-    int slot = -1;             ///< The input chiefly concerned.
-    int otherSlot = -1;        ///< NoDevice: the input that disagrees.
+    int slot = -1;       ///< The input chiefly concerned.
+    int otherSlot = -1;  ///< NoDevice: the input that disagrees.
     int factor = -1;
     int dim = -1;
     std::int64_t cells = 0, cellsWithoutDevice = 0;
@@ -50,23 +56,33 @@ struct MeaningProblem {
 /// What a node computes where. Shared by nodes with equal rule and layouts.
 struct NodeSolution {
     DeviceGroup devices;
-    std::shared_ptr<const CellGrid> cells;  ///< Null: everywhere (whole on every device), or no meaning.
-    std::vector<LayoutRef> natural;         ///< One an output: where the result lies once partials are joined; null: omitted.
-    std::vector<MeaningProblem> problems;   ///< Node not set.
+    std::shared_ptr<const CellGrid>
+        cells;  ///< Null: everywhere (whole on every device), or no meaning.
+    std::vector<LayoutRef>
+        natural;  ///< One an output: where the result lies once partials are joined; null: omitted.
+    std::vector<MeaningProblem> problems;  ///< Node not set.
 };
 
 struct NodeMeaning {
     bool everywhere = false;
     std::shared_ptr<const NodeSolution> solution;  ///< Null: an input is unknown.
-    std::vector<SlotMeaning> inputs;   ///< Slots, then captures.
+    std::vector<SlotMeaning> inputs;               ///< Slots, then captures.
     std::vector<SlotMeaning> outputs;
 };
 
 /// Completion of a model under proposal 0007, main graph.
 struct Meaning {
-    std::vector<NodeMeaning> nodes;    ///< By NodeId; nodes of bodies and functions have no slots.
-    std::vector<ValueMeaning> values;  ///< By ValueId.
-    std::vector<MeaningProblem> problems;
+    PersistentArray<NodeMeaning>
+        nodes;  ///< By NodeId; nodes of bodies and functions have no slots.
+    PersistentArray<ValueMeaning> values;  ///< By ValueId.
+    std::vector<MeaningProblem> problems;  ///< In topological order of their nodes.
+
+    /// By NodeId: place in the topological order of the main graph, or -1.
+    std::shared_ptr<const std::vector<int>> positions;
+    std::uint64_t revision = 0;  ///< Another one for each completion.
+    /// The completion whose meaning all nodes but `redone` share; 0: none.
+    std::uint64_t basis = 0;
+    std::vector<NodeId> redone;  ///< In topological order.
 };
 
 struct MeaningInput {
@@ -77,7 +93,8 @@ struct MeaningInput {
     const DecodedAnnotations* annotations = nullptr;
 };
 
-/// Remembers node solutions by (rule, layouts, devices); keep it across edits.
+/// Remembers node solutions by (rule, layouts, devices), and the last completion; keep it across
+/// edits.
 class MeaningCache {
 public:
     MeaningCache();
@@ -90,10 +107,15 @@ private:
     friend class MeaningSolver;
 };
 
-/// One pass over the topological order. Linear in the number of slots.
+/// One pass over the topological order, linear in the number of slots. Where the cache has a
+/// completion of the same model, shapes, rules and configuration, only the nodes whose specs or
+/// stage devices have changed since, and what follows from them, is worked out again; the result is
+/// the same.
 Meaning completeMeaning(const MeaningInput& input, MeaningCache& cache, const CancelToken& = {});
 
-/// Why a slot has its layout, in words: the explicit spec, the producer, the rule and the tensors it came from.
-std::string explainSlot(const MeaningInput& input, const Meaning& meaning, NodeId node, bool output, int slot);
+/// Why a slot has its layout, in words: the explicit spec, the producer, the rule and the tensors
+/// it came from.
+std::string explainSlot(const MeaningInput& input, const Meaning& meaning, NodeId node, bool output,
+                        int slot);
 
 }  // namespace shardwright

@@ -123,16 +123,91 @@ std::shared_ptr<const NodeSpecs> decodeNode(const Document& document, NodeId nod
     return AnnotationReader(document, shapes, configuration, pool).read(node, &diagnostics);
 }
 
+struct AnnotationCache::Impl {
+    std::shared_ptr<const Model> model;
+    std::vector<std::string> declared;
+    Configuration configuration;
+    std::vector<std::shared_ptr<const NodeAnnotation>> annotations;
+    std::vector<std::shared_ptr<const NodeSpecs>> nodes;
+    std::map<std::size_t, std::vector<Diagnostic>> diagnostics;  ///< Of nodes, by NodeId.
+};
+
+AnnotationCache::AnnotationCache() : m_impl(std::make_unique<Impl>()) {}
+AnnotationCache::~AnnotationCache() = default;
+
+/// Brings a cache up to date with a document.
+class CachedReader {
+public:
+    CachedReader(const Document& document, const Configuration& configuration,
+                 AnnotationCache& cache)
+        : m_document(document), m_configuration(configuration), m_known(*cache.m_impl) {}
+
+    DecodedAnnotations run(AnnotationReader& reader) {
+        if (!suits())
+            reset();
+        const auto& annotations = m_document.annotations.nodes;
+        m_known.annotations.resize(annotations.size());
+        for (std::size_t i = 0; i < m_known.nodes.size() && i < annotations.size(); ++i)
+            if (m_known.annotations[i] != annotations[i])
+                read(i, reader);
+        DecodedAnnotations decoded;
+        checkDeclarations(m_document, decoded.diagnostics);
+        for (const auto& [node, diagnostics] : m_known.diagnostics)
+            decoded.diagnostics.insert(decoded.diagnostics.end(), diagnostics.begin(),
+                                       diagnostics.end());
+        decoded.nodes = m_known.nodes;
+        reader.checkStages(decoded.nodes, decoded.diagnostics);
+        return decoded;
+    }
+
+private:
+    bool suits() const {
+        return m_known.model == m_document.model && m_known.configuration == m_configuration &&
+               m_known.declared == configurationNames(m_document.annotations) && !toldOfUnknown();
+    }
+
+    /// The fix for an unknown configuration looks at all nodes that name it.
+    bool toldOfUnknown() const {
+        for (const auto& [node, diagnostics] : m_known.diagnostics)
+            for (const Diagnostic& diagnostic : diagnostics)
+                if (diagnostic.code == "SW110")
+                    return true;
+        return false;
+    }
+
+    void reset() {
+        m_known = {};
+        m_known.model = m_document.model;
+        m_known.declared = configurationNames(m_document.annotations);
+        m_known.configuration = m_configuration;
+        m_known.nodes.resize(m_document.graph().nodes.size());
+    }
+
+    void read(std::size_t node, AnnotationReader& reader) {
+        std::vector<Diagnostic> diagnostics;
+        m_known.annotations[node] = m_document.annotations.nodes[node];
+        m_known.nodes[node] = reader.read(NodeId(node), &diagnostics);
+        m_known.diagnostics.erase(node);
+        if (!diagnostics.empty())
+            m_known.diagnostics.emplace(node, std::move(diagnostics));
+    }
+
+    const Document& m_document;
+    const Configuration& m_configuration;
+    AnnotationCache::Impl& m_known;
+};
+
+DecodedAnnotations decodeAnnotations(const Document& document, const ShapeTable& shapes,
+                                     const Configuration& configuration, LayoutPool& pool,
+                                     AnnotationCache& cache) {
+    AnnotationReader reader(document, shapes, configuration, pool);
+    return CachedReader(document, configuration, cache).run(reader);
+}
+
 DecodedAnnotations decodeAnnotations(const Document& document, const ShapeTable& shapes,
                                      const Configuration& configuration, LayoutPool& pool) {
-    DecodedAnnotations decoded;
-    checkDeclarations(document, decoded.diagnostics);
-    AnnotationReader reader(document, shapes, configuration, pool);
-    decoded.nodes.resize(document.graph().nodes.size());
-    for (std::size_t i = 0; i < decoded.nodes.size(); ++i)
-        decoded.nodes[i] = reader.read(NodeId(i), &decoded.diagnostics);
-    reader.checkStages(decoded.nodes, decoded.diagnostics);
-    return decoded;
+    AnnotationCache cache;
+    return decodeAnnotations(document, shapes, configuration, pool, cache);
 }
 
 }  // namespace shardwright

@@ -32,6 +32,7 @@ struct Configuration {
     std::vector<std::pair<int, DeviceGroup>> boundStages;  ///< Sorted by stage.
 
     DeviceGroup allDevices() const;
+    bool operator==(const Configuration&) const = default;
 };
 
 /// One spec of one tensor at one node, decoded.
@@ -49,7 +50,7 @@ struct NodeSpecs {
 };
 
 /// All annotations of a document in one configuration, decoded and validated against the decision
-/// table of docs/annotations.md (SW1xx and SW2xx). Incremental use: decodeNode for one node.
+/// table of docs/annotations.md (SW1xx and SW2xx).
 struct DecodedAnnotations {
     std::vector<std::shared_ptr<const NodeSpecs>> nodes;  ///< By NodeId; null = none.
     std::vector<Diagnostic> diagnostics;  ///< Of all nodes and of the configurations.
@@ -63,8 +64,25 @@ std::vector<std::string> configurationNames(const Annotations& annotations);
 Result<Configuration> findConfiguration(const Document& document, const ShapeTable& shapes,
                                         std::string_view name, LayoutPool& pool);
 
+/// Remembers what the nodes of one document said the last time; keep it across edits, as long as
+/// its shapes and its layout pool.
+class AnnotationCache {
+public:
+    AnnotationCache();
+    ~AnnotationCache();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> m_impl;
+    friend class CachedReader;
+};
+
 DecodedAnnotations decodeAnnotations(const Document& document, const ShapeTable& shapes,
                                      const Configuration& configuration, LayoutPool& pool);
+/// The same, but reads only nodes whose annotation is another one than the last time.
+DecodedAnnotations decodeAnnotations(const Document& document, const ShapeTable& shapes,
+                                     const Configuration& configuration, LayoutPool& pool,
+                                     AnnotationCache& cache);
 /// One node's specs in the configuration, with its diagnostics appended.
 std::shared_ptr<const NodeSpecs> decodeNode(const Document& document, NodeId node,
                                             const ShapeTable& shapes,

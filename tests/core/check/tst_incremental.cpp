@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// After an edit only what it touches is worked out again; nobody can tell from the result.
+#include "check/assign.h"
+#include "check/report.h"
+#include "support/generated_transformer.h"
+#include "support/shared_files.h"
+
+#include <QTest>
+
+#include <algorithm>
+#include <random>
+
+using namespace shardwright;
+using namespace shardwright::test;
+
+namespace {
+
+/// Everything that an analysis says, without the layout pool that it came from.
+struct Report {
+    Json check, infer, comm;
+    bool operator==(const Report&) const = default;
+};
+
+Report reportOf(const Analysis& analysis) {
+    return {checkJson(analysis), inferJson(analysis), commJson(analysis)};
+}
+
+QString firstDifference(const Report& a, const Report& b) {
+    const Json patch = Json::diff(Json{{"check", a.check}, {"infer", a.infer}, {"comm", a.comm}},
+                                  Json{{"check", b.check}, {"infer", b.infer}, {"comm", b.comm}});
+    return patch.empty() ? QString() : QString::fromStdString(patch[0].dump());
+}
+
+class Editing {
+public:
+    Editing(Document document, const Mesh& mesh, unsigned seed, Profile profile)
+        : m_document(std::move(document)), m_random(seed) {
+        m_options.profile = profile;
+        apply(m_document.annotations, editConfiguration(m_document, "c", mesh));
+        analyse();
+    }
+
+    /// One random edit; the present and a fresh analysis.
+    std::pair<std::shared_ptr<const Analysis>, std::shared_ptr<const Analysis>> step() {
+        Result<Edit> edit = randomEdit();
+        if (edit) {
+            Edit inverse = apply(m_document.annotations, *edit);
+            if (below(4) == 0) {  // Sometimes seen in between, sometimes not.
+                if (below(2) == 0)
+                    analyse();
+                apply(m_document.annotations, inverse);
+            }
+        }
+        analyse();
+        Analyser fresh;
+        return {m_analysis, fresh.run(m_document, m_options).value()};
+    }
+    std::size_t redone() const { return m_analysis->meaning.redone.size(); }
+
+private:
+    unsigned below(std::size_t n) { return static_cast<unsigned>(m_random() % n); }
+    void analyse() { m_analysis = m_analyser.run(m_document, m_options).value(); }
+
+    Result<Edit> randomEdit() {
+        const GraphIndex& graph = m_document.graph();
+        const NodeId node = graph.main().nodes[below(graph.main().nodes.size())];
+        const auto& info = graph.node(node);
+        const bool output = below(3) == 0 || info.inputs.empty();
+        const auto& values = output ? info.outputs : info.inputs;
+        if (values.empty())
+            return Edit{};
+        const TensorSlot slot{node, output, static_cast<int>(below(values.size()))};
+        const int axes = static_cast<int>(m_analysis->configuration.mesh.axes.size());
+        switch (below(6)) {
+            case 0: return assignReplicated(m_document, *m_analysis, {&slot, 1});
+            case 1: return removeSpecs(m_document, *m_analysis, {&slot, 1});
+            case 2:
+                return assignStage(m_document, *m_analysis, {&node, 1},
+                                   static_cast<int>(below(3)) - 1);
+            case 3:
+                if (below(5) == 0)
+                    return clearNodes(m_document, *m_analysis, {&node, 1});
+                [[fallthrough]];
+            default:
+                return assignAxes(m_document, *m_analysis, {&slot, 1}, static_cast<int>(below(3)),
+                                  {static_cast<int>(below(static_cast<std::size_t>(axes)))});
+        }
+    }
+
+    Document m_document;
+    std::mt19937 m_random;
+    AnalysisOptions m_options;
+    Analyser m_analyser;
+    std::shared_ptr<const Analysis> m_analysis;
+};
+
+ModelBuilder withBody() {
+    const ModelBuilder then =
+        ModelBuilder{}.op("MatMul", {"h", "w"}, {"t"}, "inner").output("t", {8, 16});
+    const ModelBuilder otherwise =
+        ModelBuilder{}.op("Relu", {"h"}, {"e"}, "other").output("e", {8, 16});
+    return ModelBuilder{}
+        .input("x", {8, 16})
+        .input("flag", {}, onnx::TensorProto::BOOL)
+        .weight("w", {16, 16})
+        .op("Relu", {"x"}, {"h"}, "first")
+        .op("If", {"flag"}, {"y"}, "choice",
+            {{"then_branch", then.graph("then")}, {"else_branch", otherwise.graph("else")}})
+        .op("Neg", {"y"}, {"z"}, "last")
+        .output("z", {8, 16});
+}
+
+}  // namespace
+
+class TstIncremental : public QObject {
+    Q_OBJECT
+private slots:
+    void everyEditGivesWhatAFullRunGives_data() {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<QString>("mesh");
+        QTest::addColumn<bool>("strict");
+        for (const bool strict : {false, true})
+            for (const char* model : {"transformer", "body", "bert_4l_dynamo"})
+                for (const char* mesh : {"dp=2,tp=2", "pp=2,tp=2"})
+                    QTest::addRow("%s, %s%s", model, mesh, strict ? ", strict" : "")
+                        << model << mesh << strict;
+    }
+    void everyEditGivesWhatAFullRunGives() {
+        QFETCH(QString, model);
+        QFETCH(QString, mesh);
+        QFETCH(bool, strict);
+        Document document;
+        if (model == "transformer") {
+            TransformerSizes sizes;
+            sizes.layers = 2;
+            sizes.external = true;
+            document = transformer(sizes).document();
+        } else if (model == "body") {
+            document = withBody().document();
+        } else {
+            const auto path = sharedFile("models/" + model.toStdString() + ".onnx");
+            if (!path)
+                QSKIP("incremental: the shared models are not here");
+            document = Document::open(*path).value();
+        }
+        const Profile profile = strict ? Profile::Strict : Profile::Extended;
+        Editing editing(document, Mesh::parse(mesh.toStdString()).value(), 3, profile);
+        std::size_t partial = 0;
+        const std::size_t steps = document.graph().nodes.size() > 300 ? 12 : 40;
+        for (std::size_t i = 0; i < steps; ++i) {
+            const auto [kept, fresh] = editing.step();
+            partial +=
+                kept->meaning.basis != 0 && editing.redone() < kept->meaning.nodes.size() / 2;
+            const Report a = reportOf(*kept), b = reportOf(*fresh);
+            if (!(a == b))
+                QFAIL(qPrintable(QString("edit %1: %2").arg(i).arg(firstDifference(a, b))));
+        }
+        QVERIFY2(partial > steps / 4, "hardly any edit was answered by a part of the graph");
+    }
+
+    void anEditReachesOnlyWhatFollowsFromIt() {
+        TransformerSizes sizes;
+        sizes.layers = 6;
+        sizes.external = true;
+        Document document = transformer(sizes).document();
+        apply(document.annotations, editConfiguration(document, "c", {{{"tp", 2}}}));
+        Analyser analyser;
+        auto analysis = analyser.run(document, {}).value();
+        // A column-split weight whose node has a whole output: nothing after it changes.
+        const NodeId node = nodeNamed(document.graph(), "model/layers.0/mlp/gate_proj/MatMul");
+        const TensorSlot weight{node, false, 1}, output{node, true, 0};
+        apply(document.annotations, assignAxes(document, *analysis, {&weight, 1}, 1, {0}).value());
+        analysis = analyser.run(document, {}).value();
+        QVERIFY(analysis->meaning.redone.size() > 100);
+        apply(document.annotations, assignReplicated(document, *analysis, {&output, 1}).value());
+        analysis = analyser.run(document, {}).value();
+        QVERIFY(analysis->meaning.basis != 0);
+        apply(document.annotations, removeSpecs(document, *analysis, {&weight, 1}));
+        analysis = analyser.run(document, {}).value();
+        QCOMPARE(analysis->meaning.redone, std::vector<NodeId>{node});
+    }
+};
+
+QTEST_GUILESS_MAIN(TstIncremental)
+#include "tst_incremental.moc"
