@@ -23,7 +23,7 @@ ProposalSource sourceOf(const Propagator& propagator, TensorSlot slot, ValueId v
     if (propagator.isExplicit(at))
         origin = AxisOrigin{at, value, {}};
     else
-        origin = propagator.originOf(value, axis);
+        origin = propagator.originOf(at, axis);
     // A reshard at the node may want an axis that its value does not have: some other tensor there
     // has.
     if (!origin) {
@@ -280,9 +280,20 @@ private:
             };
             return std::pair(a.bytes, -shards(a)) < std::pair(b.bytes, -shards(b));
         });
-        for (std::size_t i = 0; i < priced.size() && i < kFixes; ++i)
-            conflict.fixes.push_back({titleOf(node, *rule, tensors, priced[i].assignment),
-                                      priced[i].bytes, editOf(node, *rule, priced[i].inputs)});
+        std::vector<const FactorAssignment*> offered;
+        for (const Priced& way : priced) {
+            const auto splitsLess = [&](const FactorAssignment* other) {
+                for (std::size_t f = 0; f < way.assignment.size(); ++f)
+                    if (prefixOrder(way.assignment[f], (*other)[f]) == PrefixOrder::None)
+                        return false;
+                return true;
+            };
+            if (offered.size() == kFixes || std::any_of(offered.begin(), offered.end(), splitsLess))
+                continue;
+            offered.push_back(&way.assignment);
+            conflict.fixes.push_back({titleOf(node, *rule, tensors, way.assignment), way.bytes,
+                                      editOf(node, *rule, way.inputs)});
+        }
     }
 
     Edit editOf(NodeId node, const Rule& rule, const std::vector<LayoutRef>& inputs) const {

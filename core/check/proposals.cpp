@@ -147,7 +147,8 @@ private:
         for (std::size_t i = 0; i < r.inputs.size(); ++i) {
             const int slot = static_cast<int>(i);
             const ValueId value = valueAt(m_graph, {node, false, slot});
-            const AxisSharding* arrives = value ? m_propagator.of(value) : nullptr;
+            const AxisSharding* arrives =
+                value ? m_propagator.of(NodeSlot{node, false, slot}) : nullptr;
             if (!arrives || !r.inputs[i].present || r.inputs[i].shapeOnly)
                 continue;
             const AxisSharding wanted = inputOf(r, i, assignment);

@@ -84,8 +84,7 @@ class Replay {
 public:
     explicit Replay(State& state)
         : m_state(state), m_rim(state.graph().nodes.size(), false),
-          m_hot(state.graph().nodes.size(), false),
-          m_scheduled(state.graph().values.size(), false) {}
+          m_hot(state.graph().nodes.size(), false), m_scheduled(state.values.size(), false) {}
 
     void run(const std::vector<ValueId>& restarted, const std::vector<int>& oldInitial,
              const std::vector<NodeId>& repinned) {
@@ -305,8 +304,10 @@ const AxisSharding* Propagator::of(NodeSlot slot) const {
     const auto& list = slot.output ? node.outputs : node.inputs;
     if (slot.slot < 0 || static_cast<std::size_t>(slot.slot) >= list.size())
         return nullptr;
+    const auto index = static_cast<std::size_t>(slot.slot);
     const int pin = slot.output ? -1 : state.pin(slot.node, slot.slot);
-    return pin >= 0 ? &state.sharding(pin) : of(list[static_cast<std::size_t>(slot.slot)]);
+    return pin >= 0 ? &state.sharding(pin)
+                    : of(slot.output ? list[index] : state.placeAt(slot.node, index));
 }
 
 bool Propagator::isExplicit(NodeSlot slot) const {
@@ -348,18 +349,21 @@ bool sameFactor(const Rule& rule, const TensorMap& from, const AxisSharding& sou
 
 }  // namespace
 
-std::optional<AxisOrigin> Propagator::originOf(ValueId value, const AxisRef& axis) const {
+std::optional<AxisOrigin> Propagator::originOf(NodeSlot slot, const AxisRef& axis) const {
     const State& state = m_impl->state;
     AxisOrigin origin;
+    const NodeInfo& start = state.graph().node(slot.node);
+    ValueId value = slot.output ? start.outputs[static_cast<std::size_t>(slot.slot)]
+                                : state.placeAt(slot.node, static_cast<std::size_t>(slot.slot));
     if (!value || state.values[value.index()].initial < 0)
         return std::nullopt;
     std::int64_t until = std::int64_t{1} << 62;
     while (true) {
         const State::Value& mine = state.values[value.index()];
         if (hasAxis(state.sharding(mine.initial), axis)) {
-            const ValueInfo& info = state.graph().value(value);
+            const ValueInfo& info = state.graph().value(state.valueOf(value));
             origin.annotation = {info.producer, true, info.producerSlot};
-            origin.value = value;
+            origin.value = state.valueOf(value);
             break;
         }
         const AxisEvent* event = nullptr;
@@ -381,9 +385,10 @@ std::optional<AxisOrigin> Propagator::originOf(ValueId value, const AxisRef& axi
         };
         const auto valueAt = [&](NodeSlot s) {
             const auto& list = s.output ? node.outputs : node.inputs;
-            return static_cast<std::size_t>(s.slot) < list.size()
-                       ? list[static_cast<std::size_t>(s.slot)]
-                       : ValueId();
+            const auto index = static_cast<std::size_t>(s.slot);
+            if (index >= list.size() || !list[index])
+                return ValueId();
+            return s.output ? list[index] : state.placeAt(s.node, index);
         };
         std::optional<NodeSlot> found;
         const std::size_t count = rule.inputs.size() + rule.outputs.size();
@@ -410,10 +415,10 @@ std::optional<AxisOrigin> Propagator::originOf(ValueId value, const AxisRef& axi
         }
         if (!found)
             return std::nullopt;
-        origin.hops.push_back({event->node, *found, value});
+        origin.hops.push_back({event->node, *found, state.valueOf(value)});
         if (!found->output && state.pin(found->node, found->slot) >= 0) {
             origin.annotation = *found;
-            origin.value = valueAt(*found);
+            origin.value = state.valueOf(valueAt(*found));
             break;
         }
         until = event->time;

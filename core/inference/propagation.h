@@ -67,9 +67,9 @@ public:
     /// All tensors of a node as propagation sees them, inputs first; null: takes no part.
     std::vector<const AxisSharding*> tensorsOf(NodeId node) const;
 
-    /// The earliest way by which (a part of) the axis came to the value; nullopt: it has no such
+    /// The earliest way by which (a part of) the axis came to the tensor; nullopt: it has no such
     /// axis.
-    std::optional<AxisOrigin> originOf(ValueId value, const AxisRef& axis) const;
+    std::optional<AxisOrigin> originOf(NodeSlot slot, const AxisRef& axis) const;
     /// "axis tp of `y`: set on `w` at MatMul `fc1`; forward through ..."
     std::string explain(const AxisOrigin& origin, const AxisRef& axis) const;
 

@@ -30,7 +30,49 @@ PropagationState::PropagationState(const MeaningInput& input, PropagationOptions
     for (const ValueInfo& value : graph().values)
         if (value.graph == graph().main().id)
             values[value.id.index()].initial = initialOf(value.id);
+    splitShared();
     classify();
+}
+
+bool PropagationState::sharedConstant(const ValueInfo& value) const {
+    return value.kind == ValueKind::Initializer && value.uses.size() > 1 &&
+           shapes().of(value.id).dims.size() <= 1;
+}
+
+void PropagationState::splitShared() {
+    m_useAt.resize(graph().nodes.size());
+    for (const NodeId id : graph().main().order) {
+        const NodeInfo& node = graph().node(id);
+        for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
+            const ValueId value = node.inputs[slot];
+            if (!value || !sharedConstant(graph().value(value)))
+                continue;
+            // A node reads a tensor in one way, in however many slots.
+            const auto& known = m_useAt[id.index()];
+            const auto same = std::find_if(known.begin(), known.end(), [&](const auto& use) {
+                return node.inputs[use.first] == value;
+            });
+            if (same != known.end()) {
+                m_useAt[id.index()].emplace_back(slot, same->second);
+                continue;
+            }
+            m_useAt[id.index()].emplace_back(slot, ValueId(values.size()));
+            m_uses.push_back({id, value});
+            values.push_back(values[value.index()]);
+        }
+    }
+}
+
+ValueId PropagationState::placeAt(NodeId node, std::size_t input) const {
+    for (const auto& [slot, place] : m_useAt[node.index()])
+        if (slot == input)
+            return place;
+    return graph().node(node).inputs[input];
+}
+
+ValueId PropagationState::valueOf(ValueId place) const {
+    const std::size_t count = graph().values.size();
+    return place.index() < count ? place : m_uses[place.index() - count].value;
 }
 
 void PropagationState::classify() {
@@ -46,7 +88,8 @@ void PropagationState::classify() {
         if (r.op == "Expand")
             mine |= kBroadcast;
         for (const ValueId value : graph().node(id).inputs)
-            if (value && graph().value(value).uses.size() > 1 && !shapes().of(value).dims.empty())
+            if (value && graph().value(value).uses.size() > 1 && !shapes().of(value).dims.empty() &&
+                !sharedConstant(graph().value(value)))
                 mine |= kSeveralUses;
     }
 }
@@ -139,6 +182,10 @@ bool PropagationState::readSpecs(NodeId node, const NodeSpecs* specs,
 
 std::vector<NodeId> PropagationState::nodesAt(ValueId value) const {
     std::vector<NodeId> nodes;
+    if (value.index() >= graph().values.size()) {
+        const NodeId node = m_uses[value.index() - graph().values.size()].node;
+        return active(node) ? std::vector{node} : nodes;
+    }
     const ValueInfo& info = graph().value(value);
     if (info.producer)
         nodes.push_back(info.producer);
@@ -152,11 +199,15 @@ std::vector<NodeId> PropagationState::nodesAt(ValueId value) const {
 std::vector<ValueId> PropagationState::valuesAt(NodeId node) const {
     std::vector<ValueId> result;
     const NodeInfo& info = graph().node(node);
-    for (const auto* list : {&info.inputs, &info.outputs})
-        for (const ValueId value : *list)
-            if (value && values[value.index()].initial >= 0 &&
-                std::find(result.begin(), result.end(), value) == result.end())
-                result.push_back(value);
+    const auto add = [&](ValueId value) {
+        if (value && values[value.index()].initial >= 0 &&
+            std::find(result.begin(), result.end(), value) == result.end())
+            result.push_back(value);
+    };
+    for (std::size_t slot = 0; slot < info.inputs.size(); ++slot)
+        add(placeAt(node, slot));
+    for (const ValueId output : info.outputs)
+        add(output);
     return result;
 }
 

@@ -51,7 +51,13 @@ public:
         int last() const { return events.empty() ? initial : events.back().sharding; }
         int before(std::int64_t time) const;  ///< At the start of the round.
     };
-    std::vector<Value> values;  ///< By ValueId.
+    /// By place: a ValueId, or beyond those one use of a shared constant (placeAt).
+    std::vector<Value> values;
+    /// Where the state of a tensor at a node is kept: with its value; a vector or scalar of the
+    /// file that several nodes read (exporters share equal biases) has a state a use, since it lies
+    /// everywhere and nothing links the nodes.
+    ValueId placeAt(NodeId node, std::size_t input) const;
+    ValueId valueOf(ValueId place) const;
 
     /// Explicit input specs of a node: slot and sharding.
     using Pins = std::vector<std::pair<int, int>>;
@@ -88,6 +94,8 @@ private:
     int intern(AxisSharding sharding);
     int ofLayout(const LayoutRef& layout);
     int openOfRank(std::size_t rank);
+    void splitShared();
+    bool sharedConstant(const ValueInfo& value) const;
     void classify();
     const std::vector<int>& step(const Key& key);
 
@@ -101,7 +109,13 @@ private:
     std::vector<bool> m_active;  ///< By node.
     std::vector<std::uint8_t> m_class;
     std::vector<Pins> m_pins;
-    std::vector<int> m_open;  ///< By rank.
+    struct Use {
+        NodeId node;
+        ValueId value;
+    };
+    std::vector<Use> m_uses;  ///< By place, from the number of values on.
+    std::vector<std::vector<std::pair<std::size_t, ValueId>>> m_useAt;  ///< By node: slot, place.
+    std::vector<int> m_open;                                            ///< By rank.
     std::unordered_map<const Layout*, std::pair<LayoutRef, int>> m_ofLayout;
     std::unordered_map<Key, std::vector<int>, KeyHash> m_stepped;  ///< By slot; -1: nothing new.
     std::unordered_map<std::int64_t, int> m_joined;
@@ -130,7 +144,7 @@ void PropagationState::propose(NodeId node, int phase, const StateOf& stateOf,
     };
     const Pins& pinned = m_pins[node.index()];
     for (std::size_t i = 0; i < m_key.rule->inputs.size(); ++i)
-        add(i < info.inputs.size() ? info.inputs[i] : ValueId(),
+        add(i < info.inputs.size() ? placeAt(node, i) : ValueId(),
             pinned.empty() ? -1 : pin(node, static_cast<int>(i)));
     for (std::size_t o = 0; o < m_key.rule->outputs.size(); ++o)
         add(o < info.outputs.size() ? info.outputs[o] : ValueId(), -1);
@@ -139,7 +153,7 @@ void PropagationState::propose(NodeId node, int phase, const StateOf& stateOf,
     // What a consumer is said to read tells what the value is to be.
     if (m_options.direction != PropagationDirection::Forward && !m_options.policy.forwardOnly)
         for (const auto& [slot, id] : pinned) {
-            const ValueId value = info.inputs[static_cast<std::size_t>(slot)];
+            const ValueId value = placeAt(node, static_cast<std::size_t>(slot));
             if (!split(id) || values[value.index()].initial < 0)
                 continue;
             const int joined = join(stateOf(value), id);
@@ -151,7 +165,7 @@ void PropagationState::propose(NodeId node, int phase, const StateOf& stateOf,
         if (next[t] < 0)
             continue;
         const std::size_t inputs = m_key.rule->inputs.size();
-        into.push_back({t < inputs ? info.inputs[t] : info.outputs[t - inputs], next[t], node});
+        into.push_back({t < inputs ? placeAt(node, t) : info.outputs[t - inputs], next[t], node});
     }
 }
 
