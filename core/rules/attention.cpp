@@ -77,9 +77,14 @@ private:
         m_b = m_maker.parallel("b", q[0]);
         m_h = m_maker.parallel("h", k[1]);
         m_g = m_maker.parallel("g", q[1] / k[1]);
-        m_s = m_context.attribute("is_causal", 0) != 0
-                  ? m_maker.whole("s", q[2], "the causal mask counts rows from the first")
-                  : m_maker.parallel("s", q[2]);
+        const bool windowed = m_context.attribute("left_window_size", -1) >= 0 ||
+                              m_context.attribute("right_window_size", -1) >= 0;
+        if (m_context.attribute("is_causal", 0) != 0)
+            m_s = m_maker.whole("s", q[2], "the causal mask counts rows from the first");
+        else if (windowed)
+            m_s = m_maker.whole("s", q[2], "the window counts rows from the first");
+        else
+            m_s = m_maker.parallel("s", q[2]);
         m_d = m_maker.whole("d", q[3], "each score is a sum along it, before it is normalised");
         m_t = m_maker.whole("t", k[2], keys);
         m_past = m_maker.whole("past", past, keys);
@@ -160,6 +165,16 @@ void registerAttention(Registry& registry) {
                   "attention",
                   false,
                   noRuleInProposal("Attention"),
+                  [](const NodeContext& context) { return AttentionMaker(context).run(); },
+                  {},
+                  {},
+                  true});
+    // Without the graphs that change its scores: with them it is left whole.
+    registry.add({"ai.onnx.preview",
+                  "FlexAttention",
+                  "attention",
+                  false,
+                  foreignToProposal(),
                   [](const NodeContext& context) { return AttentionMaker(context).run(); },
                   {},
                   {},

@@ -30,7 +30,7 @@ std::optional<Rule> buildTranspose(const NodeContext& context) {
 /// The channels of the deep tensor hold the blocks of the wide one.
 ///   DepthToSpace DCR    n (u^ v^ c) h w -> n c (h u^) (w v^)
 ///   DepthToSpace CRD    n (c u^ v^) h w -> n c (h u^) (w v^)
-///   SpaceToDepth        n c (h u^) (w v^) -> n (u^ v^ c) h w
+///   SpaceToDepth        likewise, the other way; its mode came with opset 28
 std::optional<Rule> buildDepthSpace(const NodeContext& context, bool toSpace) {
     RuleMaker maker(context);
     const Sizes& deep = toSpace ? maker.in(0) : maker.out(0);
@@ -43,7 +43,7 @@ std::optional<Rule> buildDepthSpace(const NodeContext& context, bool toSpace) {
     const int n = maker.parallel("n", deep[0]), c = maker.parallel("c", wide[1]);
     const int h = maker.parallel("h", deep[2]), w = maker.parallel("w", deep[3]);
     const int u = maker.whole("u", block, reason), v = maker.whole("v", block, reason);
-    const bool channelsFirst = toSpace && context.attribute("mode", "DCR") == "CRD";
+    const bool channelsFirst = context.attribute("mode", "DCR") == "CRD";
     const Dims deepDims{
         {n}, channelsFirst ? std::vector<int>{c, u, v} : std::vector<int>{u, v, c}, {h}, {w}};
     const Dims wideDims{{n}, {c}, {h, u}, {w, v}};
