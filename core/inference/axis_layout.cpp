@@ -108,21 +108,17 @@ AxisSharding AxisSpace::place(const Layout& layout) {
         for (const Component& component : dim)
             if (component.shards > 1)
                 placement.sizes.push_back(component.shards);
-    const auto same =
-        std::find_if(m_placements.begin() + 1, m_placements.end(), [&](const Placement& p) {
-            return p.sizes == placement.sizes && p.groups == placement.groups;
-        });
-    if (same == m_placements.end()) {
+    std::size_t index = 1;
+    while (index < m_placements.size() && (m_placements[index].sizes != placement.sizes ||
+                                           m_placements[index].groups != placement.groups))
+        ++index;
+    if (index == m_placements.size()) {
         placement.firstAxis = static_cast<int>(m_axes.size());
-        const int number = static_cast<int>(m_placements.size());
         for (std::size_t i = 0; i < placement.sizes.size(); ++i)
-            m_axes.push_back({"placement" + std::to_string(number) + "." + std::to_string(i),
-                              placement.sizes[i], number});
+            m_axes.push_back({"placement" + std::to_string(index) + "." + std::to_string(i),
+                              placement.sizes[i], static_cast<int>(index)});
         m_placements.push_back(std::move(placement));
     }
-    const std::size_t index = same == m_placements.end()
-                                  ? m_placements.size() - 1
-                                  : static_cast<std::size_t>(same - m_placements.begin());
     int next = m_placements[index].firstAxis;
     AxisSharding result;
     for (const auto& components : layout.dims()) {

@@ -236,6 +236,7 @@ struct Propagator::Impl {
 Propagator::Propagator(const MeaningInput& input, PropagationOptions options)
     : m_impl(std::make_unique<Impl>(input, std::move(options))) {}
 Propagator::~Propagator() = default;
+Propagator::Propagator(Propagator&&) noexcept = default;
 
 namespace {
 

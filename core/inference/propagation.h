@@ -51,6 +51,7 @@ public:
     /// `input.annotations` is read by run and update only.
     Propagator(const MeaningInput& input, PropagationOptions options);
     ~Propagator();
+    Propagator(Propagator&&) noexcept;
 
     void run(const DecodedAnnotations& annotations, const CancelToken& = {});
     /// `changed`: all nodes whose specs differ from those of the last run or update.
