@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -46,8 +47,24 @@ public:
     EventWriter(int fd, CancelToken cancel) : m_fd(fd), m_cancel(std::move(cancel)) {}
 
     void write(const RunEvent& event) {
-        const std::string bytes = encodeEvent(event);
         const std::lock_guard lock(m_mutex);
+        send(event);
+    }
+
+    /// Writes the last event, unless there was one, or the pipe is full and stays so.
+    void writeLast(const RunEvent& event, std::chrono::milliseconds patience) {
+        const std::unique_lock lock(m_mutex, patience);
+        if (lock.owns_lock())
+            send(event);
+    }
+
+private:
+    void send(const RunEvent& event) {
+        if (m_ended)
+            return;
+        m_ended =
+            std::holds_alternative<RunReport>(event) || std::holds_alternative<RunFailure>(event);
+        const std::string bytes = encodeEvent(event);
         for (std::size_t done = 0; done < bytes.size() && !m_broken;) {
             const ssize_t n = ::write(m_fd, bytes.data() + done, bytes.size() - done);
             if (n < 0 && errno == EINTR)
@@ -59,18 +76,19 @@ public:
             m_cancel.cancel();
     }
 
-private:
     const int m_fd;
     const CancelToken m_cancel;
-    std::mutex m_mutex;
+    std::timed_mutex m_mutex;
     bool m_broken = false;
+    bool m_ended = false;  ///< A report or a failure was written.
 };
 
-/// Waits for a signal or the end of standard input, and cancels.
+/// Waits for a signal or the end of standard input, and cancels. A kernel cannot be stopped, only
+/// the process that it runs in: who asked for the end is not kept waiting for it.
 class StopWatcher {
 public:
-    explicit StopWatcher(CancelToken cancel)
-        : m_cancel(std::move(cancel)), m_done(eventfd(0, EFD_CLOEXEC)) {
+    StopWatcher(CancelToken cancel, EventWriter& writer)
+        : m_cancel(std::move(cancel)), m_writer(writer), m_done(eventfd(0, EFD_CLOEXEC)) {
         sigset_t signals;
         sigemptyset(&signals);
         sigaddset(&signals, SIGTERM);
@@ -105,13 +123,16 @@ private:
                 break;
         }
         m_cancel.cancel();
-        // A kernel that does not end would keep the process although nobody waits for it any more.
         pollfd done{m_done, POLLIN, 0};
-        if (poll(&done, 1, 10'000) == 0)
-            _exit(2);
+        if (poll(&done, 1, 100) != 0)
+            return;
+        m_writer.writeLast(RunFailure{RunFailure::Kind::Cancelled, kCancelled, {}},
+                           std::chrono::milliseconds(50));
+        _exit(2);
     }
 
     const CancelToken m_cancel;
+    EventWriter& m_writer;
     const int m_done;
     int m_signals = -1;
     std::thread m_thread;
@@ -143,7 +164,7 @@ int main(int argc, char** argv) {
             RunFailure{RunFailure::Kind::Usage, request.error().message, request.error().place});
         return 2;
     }
-    StopWatcher watcher(cancel);
+    StopWatcher watcher(cancel, writer);
     watcher.start();
     return exitCode(runJob(
         *request, [&](const RunEvent& event) { writer.write(event); }, cancel));

@@ -136,6 +136,8 @@ Json editJson(const GraphIndex& graph, const Edit& edit) {
             for (const auto& configuration : *c->configurations)
                 list.push_back(messageJson(configuration));
             steps.push_back({{"set", "configurations"}, {"configuration", list}});
+        } else if (const auto* v = std::get_if<SetIrVersion>(&step)) {
+            steps.push_back({{"set", "ir_version"}, {"value", v->version}});
         } else if (const auto* m = std::get_if<SetMetadata>(&step)) {
             steps.push_back({{"set", "metadata"}, {"key", utf8(m->key)}, {"value", utf8(m->value)}});
         }

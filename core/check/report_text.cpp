@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/report.h"
 
+#include "model/plain_text.h"
 #include "sharding/shard_text.h"
 
 #include <sstream>
@@ -12,14 +13,15 @@ namespace {
 std::string header(const Analysis& analysis) {
     std::ostringstream out;
     if (analysis.hasConfiguration)
-        out << "configuration " << analysis.configuration.name << ", mesh " << analysis.configuration.mesh.text() << "\n";
+        out << "configuration " << oneLine(analysis.configuration.name) << ", mesh "
+            << analysis.configuration.mesh.text() << "\n";
     else
         out << "no device configuration\n";
     const auto& used = analysis.shapes->usedBindings();
     if (!used.empty()) {
         out << "symbolic dimensions:";
         for (const auto& [symbol, size] : used)
-            out << " " << symbol << "=" << size;
+            out << " " << oneLine(symbol) << "=" << size;
         out << "\n";
     }
     return out.str();
@@ -33,14 +35,15 @@ std::string counted(std::size_t count, const char* what) {
 
 std::string diagnosticText(const GraphIndex& graph, const Diagnostic& d) {
     std::ostringstream out;
-    out << d.code << " " << severityName(d.severity) << ": " << d.message;
+    out << d.code << " " << severityName(d.severity) << ": " << oneLine(d.message);
     if (d.node) {
         const NodePlace place = graph.place(d.node);
-        out << " [node " << place.index << (place.scope.empty() ? "" : " in " + place.scope) << "]";
+        out << " [node " << place.index
+            << (place.scope.empty() ? "" : " in " + oneLine(place.scope)) << "]";
     }
     out << "\n";
     for (const Fix& fix : d.fixes)
-        out << "    fix: " << fix.title << "\n";
+        out << "    fix: " << oneLine(fix.title) << "\n";
     return out.str();
 }
 
@@ -49,16 +52,21 @@ std::string infoText(const Document& document, const ShapeTable& shapes) {
     std::ostringstream out;
     for (const char* side : {"inputs", "outputs"})
         for (const Json& value : info[side])
-            out << (std::string(side) == "inputs" ? "input  " : "output ") << value["name"].get<std::string>() << " "
-                << value["type"].dump() << " " << value["shape"].dump() << "\n";
-    out << counted(info["nodes"].get<std::size_t>(), "node") << ", " << counted(info["edges"].get<std::size_t>(), "edge") << ", "
-        << counted(info["initializers"].get<std::size_t>(), "initializer") << ", opset " << info["opset"].dump() << ", IR "
-        << info["ir_version"] << "\n";
+            out << (std::string(side) == "inputs" ? "input  " : "output ")
+                << oneLine(value["name"].get<std::string>()) << " " << value["type"].dump() << " "
+                << oneLine(value["shape"].dump()) << "\n";
+    out << counted(info["nodes"].get<std::size_t>(), "node") << ", "
+        << counted(info["edges"].get<std::size_t>(), "edge") << ", "
+        << counted(info["initializers"].get<std::size_t>(), "initializer") << ", opset "
+        << oneLine(info["opset"].dump()) << ", IR " << info["ir_version"] << "\n";
     for (const Json& c : info["configurations"])
-        out << "configuration " << c["name"].get<std::string>() << ": " << c["num_devices"] << " devices\n";
+        out << "configuration " << oneLine(c["name"].get<std::string>()) << ": " << c["num_devices"]
+            << " devices\n";
     for (const Json& e : info["external_data"])
-        out << "external data " << e["tensor"].get<std::string>() << " in " << e["location"].get<std::string>()
-            << (e["problem"].is_null() ? "" : ": " + e["problem"].get<std::string>()) << "\n";
+        out << "external data " << oneLine(e["tensor"].get<std::string>()) << " in "
+            << oneLine(e["location"].get<std::string>())
+            << (e["problem"].is_null() ? "" : ": " + oneLine(e["problem"].get<std::string>()))
+            << "\n";
     return out.str();
 }
 
@@ -77,20 +85,27 @@ std::string inferText(const Analysis& analysis) {
     const MeaningInput input = analysis.meaningInput();
     std::ostringstream out;
     out << header(analysis);
-    const auto line = [&](const NodeInfo& node, bool output, std::size_t slot, ValueId value, const SlotMeaning& s) {
-        out << "  " << (output ? "#out" : "#in") << slot << " " << graph.value(value).name << ": "
-            << (s.layout ? shortText(*s.layout, input.configuration->mesh) : layoutSourceName(s.source)) << " ("
-            << layoutSourceName(s.source) << ": "
-            << explainSlot(input, analysis.meaning, node.id, output, static_cast<int>(slot)) << ")\n";
+    const auto line = [&](const NodeInfo& node, bool output, std::size_t slot, ValueId value,
+                          const SlotMeaning& s) {
+        out << "  " << (output ? "#out" : "#in") << slot << " " << oneLine(graph.value(value).name)
+            << ": "
+            << (s.layout ? shortText(*s.layout, input.configuration->mesh)
+                         : layoutSourceName(s.source))
+            << " (" << layoutSourceName(s.source) << ": "
+            << oneLine(
+                   explainSlot(input, analysis.meaning, node.id, output, static_cast<int>(slot)))
+            << ")\n";
     };
     for (const NodeId id : graph.main().nodes) {
         const NodeInfo& node = graph.node(id);
         const NodeMeaning& meaning = analysis.meaning.nodes[id.index()];
-        out << graph.opType(id) << " `" << graph.label(id) << "`\n";
-        for (std::size_t slot = 0; slot < node.inputs.size() && slot < meaning.inputs.size(); ++slot)
+        out << oneLine(graph.opType(id)) << " `" << oneLine(graph.label(id)) << "`\n";
+        for (std::size_t slot = 0; slot < node.inputs.size() && slot < meaning.inputs.size();
+             ++slot)
             if (node.inputs[slot])
                 line(node, false, slot, node.inputs[slot], meaning.inputs[slot]);
-        for (std::size_t slot = 0; slot < node.outputs.size() && slot < meaning.outputs.size(); ++slot)
+        for (std::size_t slot = 0; slot < node.outputs.size() && slot < meaning.outputs.size();
+             ++slot)
             if (node.outputs[slot])
                 line(node, true, slot, node.outputs[slot], meaning.outputs[slot]);
     }
@@ -104,12 +119,14 @@ std::string commText(const Analysis& analysis) {
     for (const CommEntry& entry : analysis.communication.entries) {
         out << collectiveName(entry.kind);
         for (std::size_t i = 0; i < entry.axes.size(); ++i)
-            out << (i ? "+" : " over ") << analysis.configuration.mesh.axes[static_cast<std::size_t>(entry.axes[i])].name;
-        out << " at `" << graph.label(entry.node) << "`, " << counted(entry.groups.size(), "group") << " of " << entry.bytes
-            << " bytes\n    " << entry.cause << "\n";
+            out << (i ? "+" : " over ")
+                << analysis.configuration.mesh.axes[static_cast<std::size_t>(entry.axes[i])].name;
+        out << " at `" << oneLine(graph.label(entry.node)) << "`, "
+            << counted(entry.groups.size(), "group") << " of " << entry.bytes << " bytes\n    "
+            << oneLine(entry.cause) << "\n";
     }
-    out << counted(analysis.communication.entries.size(), "collective") << ", " << analysis.communication.totalBytes
-        << " bytes in total\n";
+    out << counted(analysis.communication.entries.size(), "collective") << ", "
+        << analysis.communication.totalBytes << " bytes in total\n";
     return out.str();
 }
 

@@ -33,12 +33,14 @@ bool disjoint(const Boxes& a, const Boxes& b) {
 
 /// Who sends what to whom, from the parts of one group.
 struct Traffic {
-    std::map<std::pair<DeviceId, DeviceId>, std::map<int, Boxes>> boxes;  ///< (from, to) -> term -> boxes.
-    std::map<DeviceId, Boxes> received;  ///< Of one term (all terms of a reduction cover the same target).
+    std::map<std::pair<DeviceId, DeviceId>, std::map<int, Boxes>>
+        boxes;  ///< (from, to) -> term -> boxes.
+    std::map<DeviceId, Boxes>
+        received;  ///< Of one term (all terms of a reduction cover the same target).
     std::map<DeviceId, std::set<DeviceId>> sendsTo, receivesFrom;  ///< Without itself.
     std::map<DeviceId, std::set<int>> terms;                       ///< By sender.
-    std::set<DeviceId> senders, receivers;                         ///< Including to and from itself.
-    bool local = false;                                            ///< Some part stays.
+    std::set<DeviceId> senders, receivers;  ///< Including to and from itself.
+    bool local = false;                     ///< Some part stays.
     int firstTerm = 0;
 
     explicit Traffic(const GroupOperation& group) {
@@ -68,8 +70,9 @@ bool isReduction(const GroupOperation& group) {
 }
 
 bool receiversAgree(const Traffic& t) {
-    return std::all_of(t.received.begin(), t.received.end(),
-                       [&](const auto& entry) { return sameBoxes(entry.second, t.received.begin()->second); });
+    return std::all_of(t.received.begin(), t.received.end(), [&](const auto& entry) {
+        return sameBoxes(entry.second, t.received.begin()->second);
+    });
 }
 
 bool receiversDisjoint(const Traffic& t) {
@@ -112,7 +115,8 @@ CollectiveKind classifyReduction(const GroupOperation& group, const Traffic& t,
     if (t.receivers.size() == group.devices.size() && receiversAgree(t))
         return CollectiveKind::AllReduce;
     // Whoever receives nothing must have an empty shard of the result.
-    const bool covered = std::all_of(group.devices.begin(), group.devices.end(), [&](DeviceId d) { return isIn(d, targets); });
+    const bool covered = std::all_of(group.devices.begin(), group.devices.end(),
+                                     [&](DeviceId d) { return isIn(d, targets); });
     return covered && receiversDisjoint(t) ? CollectiveKind::ReduceScatter : CollectiveKind::Region;
 }
 
@@ -143,7 +147,8 @@ bool isAllGather(const GroupOperation& group, const Traffic& t, const DeviceGrou
             return false;
         for (const DeviceId to : t.receivers) {
             const auto it = t.boxes.find({from, to});
-            if (it == t.boxes.end() || !sameBoxes(it->second.begin()->second, reference->second.begin()->second))
+            if (it == t.boxes.end() ||
+                !sameBoxes(it->second.begin()->second, reference->second.begin()->second))
                 return false;
         }
     }
@@ -187,9 +192,10 @@ CollectiveKind classify(const GroupOperation& group, const DeviceGroup& sourceDe
 }
 
 std::int64_t elementsOf(const GroupOperation& group) {
-    const int term = std::min_element(group.parts.begin(), group.parts.end(), [](const Part& a, const Part& b) {
-                         return a.term < b.term;
-                     })->term;
+    const int term =
+        std::min_element(group.parts.begin(), group.parts.end(), [](const Part& a, const Part& b) {
+            return a.term < b.term;
+        })->term;
     std::map<DeviceId, std::int64_t> received;
     std::int64_t moved = 0, total = 0;
     for (const Part& part : group.parts) {
@@ -203,17 +209,14 @@ std::int64_t elementsOf(const GroupOperation& group) {
     for (const auto& [device, count] : received)
         largest = std::max(largest, count);
     switch (group.kind) {
-    case CollectiveKind::AllReduce:
-    case CollectiveKind::AllGather:
-    case CollectiveKind::Reduce:
-    case CollectiveKind::Broadcast:
-        return largest;
-    case CollectiveKind::ReduceScatter:
-    case CollectiveKind::AllToAll:
-    case CollectiveKind::Scatter:
-        return total;
-    default:
-        return moved;
+        case CollectiveKind::AllReduce:
+        case CollectiveKind::AllGather:
+        case CollectiveKind::Reduce:
+        case CollectiveKind::Broadcast: return largest;
+        case CollectiveKind::ReduceScatter:
+        case CollectiveKind::AllToAll:
+        case CollectiveKind::Scatter: return total;
+        default: return moved;
     }
 }
 

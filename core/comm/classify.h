@@ -5,8 +5,8 @@
 
 namespace shardwright {
 
-/// The collective that the parts of one group amount to; Region where none fits. `sourceDevices` and `targetDevices` are all
-/// devices of the reshard, also those whose shard is empty.
+/// The collective that the parts of one group amount to; Region where none fits. `sourceDevices`
+/// and `targetDevices` are all devices of the reshard, also those whose shard is empty.
 CollectiveKind classify(const GroupOperation& group, const DeviceGroup& sourceDevices,
                         const DeviceGroup& targetDevices);
 

@@ -7,29 +7,32 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 
 namespace shardwright {
 
 std::string collectiveName(CollectiveKind kind) {
     switch (kind) {
-    case CollectiveKind::AllReduce: return "all-reduce";
-    case CollectiveKind::Reduce: return "reduce";
-    case CollectiveKind::ReduceScatter: return "reduce-scatter";
-    case CollectiveKind::AllGather: return "all-gather";
-    case CollectiveKind::AllToAll: return "all-to-all";
-    case CollectiveKind::Broadcast: return "broadcast";
-    case CollectiveKind::Scatter: return "scatter";
-    case CollectiveKind::Permute: return "permute";
-    case CollectiveKind::Send: return "send";
-    case CollectiveKind::Slice: return "slice";
-    case CollectiveKind::Region: break;
+        case CollectiveKind::AllReduce: return "all-reduce";
+        case CollectiveKind::Reduce: return "reduce";
+        case CollectiveKind::ReduceScatter: return "reduce-scatter";
+        case CollectiveKind::AllGather: return "all-gather";
+        case CollectiveKind::AllToAll: return "all-to-all";
+        case CollectiveKind::Broadcast: return "broadcast";
+        case CollectiveKind::Scatter: return "scatter";
+        case CollectiveKind::Permute: return "permute";
+        case CollectiveKind::Send: return "send";
+        case CollectiveKind::Slice: return "slice";
+        case CollectiveKind::Region: break;
     }
     return "region";
 }
 
 namespace {
 
-std::int64_t bitsToBytes(std::int64_t elements, int bits) { return (elements * bits + 7) / 8; }
+std::int64_t bitsToBytes(std::int64_t elements, int bits) {
+    return (elements * bits + 7) / 8;
+}
 
 /// Chooses for each receiver the device that it takes a piece from.
 class SourceChoice {
@@ -37,11 +40,11 @@ public:
     explicit SourceChoice(const Mesh& mesh) : m_mesh(mesh), m_size(mesh.deviceCount()) {}
 
     DeviceId nearest(const DeviceGroup& holders, DeviceId receiver) const {
+        if (std::binary_search(holders.begin(), holders.end(), receiver))
+            return receiver;
         DeviceId best = -1;
         int bestDistance = 0;
         for (const DeviceId holder : holders) {
-            if (holder == receiver)
-                return holder;
             const int d = distance(holder, receiver);
             if (best < 0 || d < bestDistance || (d == bestDistance && holder < best)) {
                 best = holder;
@@ -69,15 +72,94 @@ private:
     int m_size;
 };
 
-std::vector<Part> partsFor(const std::vector<SourcePiece>& sources, const Layout& target, const SourceChoice& choice) {
+/// Finds the pieces that may touch a box without looking at each: they are sorted by where they
+/// begin along the dimension that tells most of them apart.
+class PieceIndex {
+public:
+    explicit PieceIndex(const std::vector<SourcePiece>& pieces) : m_pieces(pieces) {
+        for (std::size_t i = 0; i < pieces.size(); ++i)
+            if (!pieces[i].empty && !pieces[i].devices.empty() && !pieces[i].box.empty())
+                m_order.push_back(i);
+        chooseDimension();
+        if (m_dim < 0)
+            return;
+        std::stable_sort(m_order.begin(), m_order.end(),
+                         [&](std::size_t a, std::size_t b) { return begin(a) < begin(b); });
+        for (const std::size_t piece : m_order)
+            m_longest = std::max(m_longest, end(piece) - begin(piece));
+    }
+
+    /// In the order of the list of pieces.
+    std::vector<std::size_t> near(const Box& box) const {
+        if (box.empty())
+            return {};
+        if (m_dim < 0)
+            return m_order;
+        const auto beginsBefore = [&](std::size_t piece, std::int64_t at) {
+            return begin(piece) < at;
+        };
+        std::vector<std::size_t> found;
+        auto last = m_order.begin();
+        for (const auto& interval : box.dims[static_cast<std::size_t>(m_dim)].intervals()) {
+            const auto first =
+                std::lower_bound(last, m_order.end(), interval.begin - m_longest + 1, beginsBefore);
+            last = std::lower_bound(first, m_order.end(), interval.end, beginsBefore);
+            found.insert(found.end(), first, last);
+        }
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+
+private:
+    std::int64_t begin(std::size_t piece) const { return along(piece).intervals().front().begin; }
+    std::int64_t end(std::size_t piece) const { return along(piece).intervals().back().end; }
+    const IndexSet& along(std::size_t piece) const {
+        return m_pieces[piece].box.dims[static_cast<std::size_t>(m_dim)];
+    }
+
+    void chooseDimension() {
+        std::size_t most = 1;
+        const std::size_t rank = m_order.empty() ? 0 : m_pieces[m_order[0]].box.dims.size();
+        for (std::size_t d = 0; d < rank; ++d) {
+            std::vector<std::int64_t> begins;
+            for (const std::size_t piece : m_order)
+                begins.push_back(m_pieces[piece].box.dims[d].intervals().front().begin);
+            std::sort(begins.begin(), begins.end());
+            begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
+            if (begins.size() > most) {
+                most = begins.size();
+                m_dim = static_cast<int>(d);
+            }
+        }
+    }
+
+    const std::vector<SourcePiece>& m_pieces;
+    std::vector<std::size_t> m_order;
+    int m_dim = -1;  ///< -1: all pieces begin at one place.
+    std::int64_t m_longest = 0;
+};
+
+/// nullopt: more than is worked with.
+std::optional<std::vector<Part>> partsFor(const std::vector<SourcePiece>& sources,
+                                          const std::vector<WantedBoxes>& target,
+                                          const SourceChoice& choice) {
+    constexpr std::size_t kMostLooks = std::size_t{1} << 26, kMostParts = std::size_t{1} << 21;
+    const PieceIndex index(sources);
     std::vector<Part> parts;
-    for (const DeviceId device : target.devices())
-        for (const Box& wanted : target.holding(device))
-            for (const SourcePiece& piece : sources) {
+    std::size_t looks = 0;
+    for (const auto& [device, boxes] : target)
+        for (const Box& wanted : boxes)
+            for (const std::size_t at : index.near(wanted)) {
+                if (++looks > kMostLooks)
+                    return std::nullopt;
+                const SourcePiece& piece = sources[at];
                 Box box = wanted.intersect(piece.box);
-                if (piece.empty || box.empty() || piece.devices.empty())
+                if (box.empty())
                     continue;
-                parts.push_back({choice.nearest(piece.devices, device), device, std::move(box), piece.term});
+                if (parts.size() == kMostParts)
+                    return std::nullopt;
+                parts.push_back(
+                    {choice.nearest(piece.devices, device), device, std::move(box), piece.term});
             }
     return parts;
 }
@@ -111,11 +193,14 @@ private:
 };
 
 void unifyKinds(std::vector<GroupOperation>& groups) {
-    const auto is = [](CollectiveKind kind) { return [kind](const GroupOperation& g) { return g.kind == kind; }; };
+    const auto is = [](CollectiveKind kind) {
+        return [kind](const GroupOperation& g) { return g.kind == kind; };
+    };
     const CollectiveKind first = groups.front().kind;
     if (std::all_of(groups.begin(), groups.end(), is(first)))
         return;
-    // Cycles and single hops of one permutation are one permutation; anything else has no common name.
+    // Cycles and single hops of one permutation are one permutation; anything else has no common
+    // name.
     const bool permutation = std::all_of(groups.begin(), groups.end(), [](const GroupOperation& g) {
         return g.kind == CollectiveKind::Send || g.kind == CollectiveKind::Permute;
     });
@@ -125,10 +210,24 @@ void unifyKinds(std::vector<GroupOperation>& groups) {
 
 }  // namespace
 
-ReshardPlan planReshard(const std::vector<SourcePiece>& sources, ReduceKind reduce, const Layout& target,
-                        const Mesh& mesh, int elementBits) {
+ReshardPlan planReshard(const std::vector<SourcePiece>& sources, ReduceKind reduce,
+                        const Layout& target, const Mesh& mesh, int elementBits) {
+    std::vector<WantedBoxes> wanted;
+    std::vector<std::vector<Box>> holdings = target.holdings();
+    for (std::size_t i = 0; i < holdings.size(); ++i)
+        wanted.push_back({target.devices()[i], std::move(holdings[i])});
+    return planReshard(sources, reduce, wanted, mesh, elementBits);
+}
+
+ReshardPlan planReshard(const std::vector<SourcePiece>& sources, ReduceKind reduce,
+                        const std::vector<WantedBoxes>& target, const Mesh& mesh, int elementBits) {
     ReshardPlan plan;
-    const std::vector<Part> parts = partsFor(sources, target, SourceChoice(mesh));
+    const auto found = partsFor(sources, target, SourceChoice(mesh));
+    if (!found) {
+        plan.tooLarge = true;
+        return plan;
+    }
+    const std::vector<Part>& parts = *found;
     Groups groups(parts);
     std::map<DeviceId, GroupOperation> byRoot;
     for (const Part& part : parts) {
@@ -140,8 +239,7 @@ ReshardPlan planReshard(const std::vector<SourcePiece>& sources, ReduceKind redu
         GroupOperation& group = byRoot[groups.rootOf(part.to)];
         group.parts.push_back(part);
         for (const DeviceId device : {part.from, part.to})
-            if (std::find(group.devices.begin(), group.devices.end(), device) == group.devices.end())
-                group.devices.push_back(device);
+            group.devices.push_back(device);
     }
     if (byRoot.empty())
         return plan;
@@ -149,10 +247,15 @@ ReshardPlan planReshard(const std::vector<SourcePiece>& sources, ReduceKind redu
     for (const SourcePiece& piece : sources)
         sourceDevices.insert(sourceDevices.end(), piece.devices.begin(), piece.devices.end());
     std::sort(sourceDevices.begin(), sourceDevices.end());
+    DeviceGroup targetDevices;
+    for (const WantedBoxes& wanted : target)
+        targetDevices.push_back(wanted.device);
     for (auto& [root, group] : byRoot) {
         std::sort(group.devices.begin(), group.devices.end());
+        group.devices.erase(std::unique(group.devices.begin(), group.devices.end()),
+                            group.devices.end());
         group.reduce = reduce;
-        group.kind = classify(group, sourceDevices, target.devices());
+        group.kind = classify(group, sourceDevices, targetDevices);
         plan.groups.push_back(std::move(group));
     }
     unifyKinds(plan.groups);
@@ -170,7 +273,8 @@ ReshardPlan planReshard(const std::vector<SourcePiece>& sources, ReduceKind redu
 std::vector<SourcePiece> piecesOf(const Layout& layout) {
     std::vector<SourcePiece> pieces;
     for (std::int64_t shard = 0; shard < layout.shardCount(); ++shard)
-        pieces.push_back({layout.shardBox(shard), 0, layout.groups()[static_cast<std::size_t>(shard)]});
+        pieces.push_back(
+            {layout.shardBox(shard), 0, layout.groups()[static_cast<std::size_t>(shard)]});
     return pieces;
 }
 
@@ -204,26 +308,20 @@ std::map<DeviceId, std::int64_t> sentBytes(const GroupOperation& group, int bits
             sent[device] = bytes;
     };
     switch (group.kind) {
-    case CollectiveKind::AllReduce:
-        all(2 * (n - 1) * group.bytes / n);
-        break;
-    case CollectiveKind::ReduceScatter:
-    case CollectiveKind::AllGather:
-        all((n - 1) * group.bytes / n);
-        break;
-    case CollectiveKind::AllToAll:
-        all((n - 1) * (group.bytes / n) / n);
-        break;
-    case CollectiveKind::Reduce:
-    case CollectiveKind::Broadcast:
-        // A chain: everybody but its end passes the tensor on once.
-        all(group.bytes);
-        sent.erase(std::prev(sent.end()));
-        break;
-    default:
-        for (const Part& part : group.parts)
-            if (part.from != part.to)
-                sent[part.from] += bitsToBytes(part.box.count(), bits);
+        case CollectiveKind::AllReduce: all(2 * (n - 1) * group.bytes / n); break;
+        case CollectiveKind::ReduceScatter:
+        case CollectiveKind::AllGather: all((n - 1) * group.bytes / n); break;
+        case CollectiveKind::AllToAll: all((n - 1) * (group.bytes / n) / n); break;
+        case CollectiveKind::Reduce:
+        case CollectiveKind::Broadcast:
+            // A chain: everybody but its end passes the tensor on once.
+            all(group.bytes);
+            sent.erase(std::prev(sent.end()));
+            break;
+        default:
+            for (const Part& part : group.parts)
+                if (part.from != part.to)
+                    sent[part.from] += bitsToBytes(part.box.count(), bits);
     }
     return sent;
 }

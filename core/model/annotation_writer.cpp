@@ -77,6 +77,8 @@ void writeModelFields(const Annotations& before, const Annotations& after,
                       onnx::ModelProto& proto) {
     bool changed = writeConfigurations(before, after, proto);
     changed = writeMetadata(before, after, proto) || changed;
+    if (after.irVersion > before.irVersion)
+        proto.set_ir_version(after.irVersion);
     if ((changed || !changedNodes(before, after).empty()) && isAnnotated(after))
         proto.set_ir_version(std::max<std::int64_t>(proto.ir_version(), kFirstAnnotatedIr));
 }

@@ -34,6 +34,7 @@ Annotations Annotations::fromModel(const Model& model) {
         if (entry.key().starts_with(kMetadataPrefix))
             annotations.metadata.emplace(entry.key(), entry.value());
     }
+    annotations.irVersion = proto.ir_version();
     annotations.nodes.resize(model.graph().nodes.size());
     for (const NodeInfo& node : model.graph().nodes) {
         const auto& list = node.proto->device_configurations();
@@ -51,7 +52,8 @@ bool sameAnnotation(const std::shared_ptr<const NodeAnnotation>& a,
 }
 
 bool Annotations::sameAs(const Annotations& other) const {
-    if (metadata != other.metadata || !sameMessages(configurations, other.configurations))
+    if (irVersion != other.irVersion || metadata != other.metadata ||
+        !sameMessages(configurations, other.configurations))
         return false;
     const std::size_t count = std::max(nodes.size(), other.nodes.size());
     for (std::size_t i = 0; i < count; ++i) {

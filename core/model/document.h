@@ -57,6 +57,9 @@ struct Annotations {
     /// metadata_props entries under our keys (`shardwright.mesh.<configuration>` and the like).
     std::map<std::string, std::string> metadata;
     std::vector<std::shared_ptr<const NodeAnnotation>> nodes;  ///< By NodeId; null = none.
+    /// The IR version of the file, or a later one that an edit asks for. Saving annotations that
+    /// were changed raises it by itself.
+    std::int64_t irVersion = 0;
 
     Annotations();
     Annotations(const Annotations&);

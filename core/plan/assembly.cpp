@@ -18,7 +18,8 @@ Assembly::Assembly(const Context& context, Draft& draft, ConstantTable& constant
                                          {}},
       m_plan(std::make_shared<Plan>()) {
     for (const onnx::FunctionProto& function : context.analysis.document.model->proto().functions())
-        m_frame.functions.push_back(copyFunction(function));
+        m_frame.functions.push_back(
+            copyFunction(function, context.analysis.document.model->path().parent_path()));
 }
 
 std::shared_ptr<Plan> Assembly::run() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/node_copy.h"
 
+#include "plan/weights.h"
+
 #include <memory>
 #include <set>
 #include <vector>
@@ -9,11 +11,37 @@ namespace shardwright::lowering {
 
 namespace {
 
+void readInline(onnx::TensorProto& tensor, const std::filesystem::path& folder) {
+    if (tensor.data_location() != onnx::TensorProto::EXTERNAL)
+        return;
+    const std::vector<std::int64_t> shape(tensor.dims().begin(), tensor.dims().end());
+    onnx::TensorProto read = cutTensor(tensor, Box::whole(shape), folder);
+    read.set_name(tensor.name());
+    tensor = std::move(read);
+}
+
+void readInline(onnx::SparseTensorProto& tensor, const std::filesystem::path& folder) {
+    if (tensor.has_values())
+        readInline(*tensor.mutable_values(), folder);
+    if (tensor.has_indices())
+        readInline(*tensor.mutable_indices(), folder);
+}
+
 /// Nested bodies on an explicit stack: files decide how deep they go.
 class BodyCleaner {
 public:
+    explicit BodyCleaner(const std::filesystem::path& folder) : m_folder(folder) {}
+
     void push(onnx::NodeProto& node, const std::shared_ptr<const Renames>& renames) {
         for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+            if (attribute.has_t())
+                readInline(*attribute.mutable_t(), m_folder);
+            for (onnx::TensorProto& tensor : *attribute.mutable_tensors())
+                readInline(tensor, m_folder);
+            if (attribute.has_sparse_tensor())
+                readInline(*attribute.mutable_sparse_tensor(), m_folder);
+            for (onnx::SparseTensorProto& tensor : *attribute.mutable_sparse_tensors())
+                readInline(tensor, m_folder);
             if (attribute.has_g())
                 m_stack.push_back({attribute.mutable_g(), renames});
             for (onnx::GraphProto& graph : *attribute.mutable_graphs())
@@ -60,6 +88,10 @@ private:
 
     void clean(const Item& item) {
         const auto renames = visible(item);
+        for (onnx::TensorProto& tensor : *item.graph->mutable_initializer())
+            readInline(tensor, m_folder);
+        for (onnx::SparseTensorProto& tensor : *item.graph->mutable_sparse_initializer())
+            readInline(tensor, m_folder);
         std::set<std::string> names;
         for (onnx::NodeProto& node : *item.graph->mutable_node()) {
             cleanNode(node, names);
@@ -82,12 +114,14 @@ public:
     }
 
 private:
+    const std::filesystem::path& m_folder;
     std::vector<Item> m_stack;
 };
 
 }  // namespace
 
-onnx::NodeProto copyNode(const onnx::NodeProto& node, const Renames& renames) {
+onnx::NodeProto copyNode(const onnx::NodeProto& node, const std::filesystem::path& folder,
+                         const Renames& renames) {
     onnx::NodeProto copy;
     copy.set_name(node.name());
     copy.set_op_type(node.op_type());
@@ -95,15 +129,16 @@ onnx::NodeProto copyNode(const onnx::NodeProto& node, const Renames& renames) {
     if (node.has_overload())
         copy.set_overload(node.overload());
     *copy.mutable_attribute() = node.attribute();
-    BodyCleaner cleaner;
+    BodyCleaner cleaner(folder);
     cleaner.push(copy, std::make_shared<const Renames>(renames));
     cleaner.run();
     return copy;
 }
 
-onnx::FunctionProto copyFunction(const onnx::FunctionProto& function) {
+onnx::FunctionProto copyFunction(const onnx::FunctionProto& function,
+                                 const std::filesystem::path& folder) {
     onnx::FunctionProto copy = function;
-    BodyCleaner cleaner;
+    BodyCleaner cleaner(folder);
     const auto none = std::make_shared<const Renames>();
     std::set<std::string> names;
     for (onnx::NodeProto& node : *copy.mutable_node()) {

@@ -3,6 +3,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <filesystem>
 #include <map>
 #include <string>
 
@@ -14,10 +15,14 @@ using Renames = std::map<std::string, std::string>;
 /// A node as segments have it: without annotations, documentation and metadata. In its bodies,
 /// outer names are changed by `renames` (where no name of the body hides them), annotations are
 /// taken away, and node names that occur twice in one graph are made unique, since ONNX Runtime
-/// refuses them.
-onnx::NodeProto copyNode(const onnx::NodeProto& node, const Renames& renames = {});
+/// refuses them. Tensors outside of the model file, in attributes and bodies, are read below
+/// `folder`: ONNX Runtime would look for them beside the working directory. Refuses data that is
+/// not there.
+onnx::NodeProto copyNode(const onnx::NodeProto& node, const std::filesystem::path& folder,
+                         const Renames& renames = {});
 
 /// The same for a model-local function.
-onnx::FunctionProto copyFunction(const onnx::FunctionProto& function);
+onnx::FunctionProto copyFunction(const onnx::FunctionProto& function,
+                                 const std::filesystem::path& folder);
 
 }  // namespace shardwright::lowering

@@ -3,6 +3,7 @@
 
 #include "plan/assembly.h"
 #include "plan/drafter.h"
+#include "plan/expanded_size.h"
 
 namespace shardwright {
 
@@ -30,10 +31,23 @@ bool canBeKept(const Context& context, ValueId value) {
            context.sized(value) && known;
 }
 
+/// ONNX Runtime expands functions, and cannot be told to stop.
+void refuseEndlessFunctions(const Context& context) {
+    constexpr std::int64_t kMostNodes = 10'000'000;
+    const auto count = expandedNodeCount(context.graph);
+    if (!count)
+        throw Refusal{"a function of the model calls itself, directly or through others", {}};
+    if (*count > kMostNodes)
+        throw Refusal{"the functions of the model call each other so often that there are more "
+                      "than 10 million nodes",
+                      {}};
+}
+
 /// Draft, prune, order, write. See ARCHITECTURE "Execution of a node".
 std::shared_ptr<const Plan> makePlan(const Analysis& analysis, const PlanOptions& options,
                                      bool annotated) {
     const Context context(analysis, annotated);
+    refuseEndlessFunctions(context);
     Draft draft;
     ConstantTable constants(context, options.loaded);
     Drafter drafter(context, draft, constants);

@@ -104,7 +104,8 @@ void SegmentWriter::writeNode(const DraftStep& step) {
     for (const int output : step.outputs)
         outputs.push_back(output >= 0 ? local(output).name : std::string());
     m_callsFunctions = m_callsFunctions || node.function || !node.bodies.empty();
-    onnx::NodeProto copy = copyNode(*node.proto, renames);
+    onnx::NodeProto copy = copyNode(
+        *node.proto, m_frame.context.analysis.document.model->path().parent_path(), renames);
     if (step.tile == nullptr)
         writeWholeNode(step, std::move(copy), std::move(inputs), outputs);
     else

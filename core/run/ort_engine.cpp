@@ -2,6 +2,7 @@
 #include "run/ort_engine.h"
 
 #include "model/shapes.h"
+#include "run/bfloat16_segments.h"
 #include "run/element_types.h"
 #include "run/reduce.h"
 
@@ -128,6 +129,24 @@ public:
     std::shared_ptr<std::byte> allocate(std::size_t bytes) override { return allocateHost(bytes); }
 
     Result<std::unique_ptr<KernelSession>> createSession(const SegmentSource& source) override {
+        auto made = makeSession(source);
+        if (made)
+            return made;
+        // The CPU provider lacks many kernels of bfloat16.
+        const auto widened = inFloat32(std::string(source.modelBytes));
+        if (!widened)
+            return made;
+        SegmentSource other = source;
+        other.modelBytes = widened->modelBytes;
+        for (auto* names : {&other.inputs, &other.outputs})
+            for (std::string& name : *names)
+                if (const auto port = widened->ports.find(name); port != widened->ports.end())
+                    name = port->second;
+        auto again = makeSession(other);
+        return again ? std::move(again) : std::move(made);
+    }
+
+    Result<std::unique_ptr<KernelSession>> makeSession(const SegmentSource& source) {
         const OrtFunctions& api = m_runtime->api();
         OrtSessionOptions* options = nullptr;
         OrtSession* session = nullptr;

@@ -13,8 +13,6 @@ namespace shardwright {
 namespace {
 
 constexpr std::int64_t kFirstAnnotatedIr = 11;
-/// Ours, to have the version raised: any change to the annotations makes saving raise it.
-constexpr const char* kIrVersionKey = "shardwright.ir_version";
 
 void tell(std::vector<Diagnostic>& diagnostics, const char* code, std::string message) {
     diagnostics.push_back(makeDiagnostic(code, NodeId(), {}, std::move(message)));
@@ -93,7 +91,7 @@ void checkVersion(const Document& document, std::vector<Diagnostic>& diagnostics
              "; annotations need 11");
     Fix fix{"raise-version", "Raise the IR version to 11", {}, 0};
     fix.edit.title = fix.title;
-    fix.edit.steps.push_back(SetMetadata{kIrVersionKey, std::to_string(kFirstAnnotatedIr)});
+    fix.edit.steps.push_back(SetIrVersion{kFirstAnnotatedIr});
     diagnostics.back().fixes.push_back(std::move(fix));
 }
 

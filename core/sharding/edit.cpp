@@ -4,6 +4,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace shardwright {
 
@@ -40,6 +41,10 @@ struct Applier {
         else
             annotations.metadata.insert_or_assign(step.key, step.value);
         return inverse;
+    }
+
+    EditStep operator()(const SetIrVersion& step) const {
+        return SetIrVersion{std::exchange(annotations.irVersion, step.version)};
     }
 };
 

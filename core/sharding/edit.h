@@ -3,6 +3,7 @@
 
 #include "model/document.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <variant>
@@ -29,7 +30,12 @@ struct SetMetadata {
     bool keepEmpty = false;  ///< An empty text is set: what a file had, when an edit is taken back.
 };
 
-using EditStep = std::variant<SetNodeAnnotation, SetConfigurations, SetMetadata>;
+/// Sets the IR version that the file is saved with.
+struct SetIrVersion {
+    std::int64_t version = 0;
+};
+
+using EditStep = std::variant<SetNodeAnnotation, SetConfigurations, SetMetadata, SetIrVersion>;
 
 /// One undoable change: "Assign axis tp to 24 nodes".
 struct Edit {
@@ -41,5 +47,10 @@ struct Edit {
 
 /// Applies the steps in order and gives the edit that takes them back (same title).
 Edit apply(Annotations& annotations, const Edit& edit);
+
+/// Edits that were each made for `base`, such as the fixes of several diagnostics, as one edit of
+/// `base`. What only one of them changes is changed as it says, also where they meet at one node;
+/// of two values for one thing (a tensor's spec, a stage, a configuration) the later counts.
+Edit mergeEdits(const Annotations& base, std::string title, const std::vector<Edit>& edits);
 
 }  // namespace shardwright

@@ -43,9 +43,10 @@ void writeDimension(const Layout& layout, std::size_t d, const TensorInfo& info,
             components.size() == 1 && d < info.symbolic.size() && info.symbolic[d].size < 0;
         if (!symbolic)
             simple->set_dim_value(component.size);
-        else if (!info.symbolic[d].symbol.empty())
+        else if (!info.symbolic[d].symbol.empty() && !isGeneratedSymbol(info.symbolic[d].symbol))
             simple->set_dim_param(info.symbolic[d].symbol);
-        // An anonymous size stays unset: the number of today's bindings would be wrong with others.
+        // A size without a name in the file stays unset: the number of today's bindings would be
+        // wrong with others, and no other reader knows a symbol that was made up here.
     }
 }
 

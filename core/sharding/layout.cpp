@@ -155,6 +155,25 @@ std::vector<Box> Layout::holding(DeviceId device) const {
         if (std::binary_search(m_groups[shard].begin(), m_groups[shard].end(), device))
             shards.push_back(static_cast<std::int64_t>(shard));
     }
+    return boxesOf(shards);
+}
+
+std::vector<std::vector<Box>> Layout::holdings() const {
+    std::vector<std::vector<std::int64_t>> shards(m_devices.size());
+    for (std::size_t shard = 0; shard < m_groups.size(); ++shard)
+        for (const DeviceId device : m_groups[shard]) {
+            const auto at = std::lower_bound(m_devices.begin(), m_devices.end(), device);
+            shards[static_cast<std::size_t>(at - m_devices.begin())].push_back(
+                static_cast<std::int64_t>(shard));
+        }
+    std::vector<std::vector<Box>> boxes;
+    boxes.reserve(shards.size());
+    for (const auto& list : shards)
+        boxes.push_back(boxesOf(list));
+    return boxes;
+}
+
+std::vector<Box> Layout::boxesOf(const std::vector<std::int64_t>& shards) const {
     // The shards form a product when they are as many as the product of their coordinates a
     // dimension.
     std::vector<std::vector<std::int64_t>> coordinates(m_dims.size());
@@ -217,6 +236,24 @@ Layout Layout::movedTo(const DeviceGroup& to) const {
         }
     }
     return Layout(m_shape, m_dims, std::move(groups));
+}
+
+bool isTooFine(const std::vector<Component>& dim) {
+    constexpr std::int64_t kMostPieces = std::int64_t{1} << 21;
+    std::size_t last = dim.size();
+    while (last > 0 && dim[last - 1].shards == 1)
+        --last;
+    std::int64_t pieces = 1;
+    const auto exceeds = [&](std::int64_t factor) {
+        if (factor > 0 && pieces > kMostPieces / factor)
+            return true;
+        pieces *= factor;
+        return false;
+    };
+    for (std::size_t c = 0; c + 1 < last; ++c)
+        if (exceeds(dim[c].size))
+            return true;
+    return last > 1 && exceeds(dim[last - 1].shards);
 }
 
 bool Layout::operator==(const Layout& other) const {

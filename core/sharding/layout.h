@@ -92,6 +92,8 @@ public:
     /// What `device` holds, as few boxes as possible: one where its shards form a product. Empty
     /// boxes are left out.
     std::vector<Box> holding(DeviceId device) const;
+    /// The same for each of devices(), in their order.
+    std::vector<std::vector<Box>> holdings() const;
     /// The same map with every device outside `allowed` taken away. Groups may become empty.
     Layout restrictedTo(const DeviceGroup& allowed) const;
     /// The same map on other devices: `to[k]` stands in for the k-th of devices().
@@ -107,7 +109,12 @@ private:
     DeviceGroup m_devices;
     std::size_t m_hash = 0;
     void canonicalise();
+    std::vector<Box> boxesOf(const std::vector<std::int64_t>& shards) const;
 };
+
+/// Whether a dimension cut like this has shards of millions of separate pieces, which is not worked
+/// with.
+bool isTooFine(const std::vector<Component>& dim);
 
 /// Interned: equal layouts of one LayoutPool are the same pointer.
 using LayoutRef = std::shared_ptr<const Layout>;

@@ -74,7 +74,6 @@ private:
     bool isStatic(std::int64_t axis) const;
     std::string dimensionText(std::int64_t axis) const;
     void checkBlocks(std::int64_t axis, const Component& component, bool part);
-    bool tooFine(const std::vector<Component>& dim) const;
 };
 
 }  // namespace shardwright

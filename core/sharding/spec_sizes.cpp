@@ -12,8 +12,6 @@ namespace shardwright {
 
 namespace {
 
-constexpr std::int64_t kMaxPieces = std::int64_t{1} << 21;
-
 std::int64_t saturatingProduct(std::int64_t a, std::int64_t b) {
     constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
     return a != 0 && b > kMax / a ? kMax : a * b;
@@ -57,7 +55,7 @@ void SpecDims::layOut() {
             continue;
         for (const Component& component : *components)
             checkBlocks(entry.axis, component, components->size() > 1);
-        if (tooFine(*components)) {
+        if (isTooFine(*components)) {
             report("SW203", entry.axis,
                    "dimension " + std::to_string(entry.axis) +
                        " is cut into millions of separate pieces on each device");
@@ -185,16 +183,6 @@ void SpecDims::checkBlocks(std::int64_t axis, const Component& component, bool p
         report("SW202", axis,
                what() + " is not divisible by " + std::to_string(component.shards) +
                    ": the blocks have " + blocksText(component) + " elements");
-}
-
-bool SpecDims::tooFine(const std::vector<Component>& dim) const {
-    std::size_t last = dim.size();
-    while (last > 0 && dim[last - 1].shards == 1)
-        --last;
-    std::int64_t pieces = 1;
-    for (std::size_t c = 0; c + 1 < last; ++c)
-        pieces = saturatingProduct(pieces, dim[c].size);
-    return last > 1 && saturatingProduct(pieces, dim[last - 1].shards) > kMaxPieces;
 }
 
 }  // namespace shardwright

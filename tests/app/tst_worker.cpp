@@ -186,6 +186,37 @@ private slots:
         QVERIFY(std::get<RunFailure>(events->back()).kind == RunFailure::Kind::Cancelled);
     }
 
+    /// Kernels cannot be interrupted: one product here takes seconds.
+    void aKernelThatRunsOnIsNotWaitedFor() {
+        constexpr int kSize = 5000;
+        ModelBuilder builder;
+        builder.input("x", {kSize, kSize}).input("w", {kSize, kSize});
+        builder.op("MatMul", {"x", "w"}, {"y"}, "mm").output("y", {kSize, kSize});
+        RunRequest slow;
+        slow.modelBytes = builder.bytes();
+        slow.repeats = 1'000'000;
+        const auto cancel = CancelToken::create();
+        QElapsedTimer sinceCancel;
+        std::thread later;
+        const auto sink = [&](const RunEvent& event) {
+            const auto* progress = std::get_if<RunProgress>(&event);
+            if (progress && progress->stage == RunStage::Run && !later.joinable())
+                later = std::thread([&] {
+                    QTest::qSleep(300);  // Into the product.
+                    sinceCancel.start();
+                    cancel.cancel();
+                });
+        };
+        WorkerOptions patient = worker();
+        patient.cancelGraceSeconds = 60;  // It must end by itself.
+        const auto outcome = runInWorker(slow, sink, cancel, patient);
+        const qint64 elapsed = sinceCancel.elapsed();
+        later.join();
+        QVERIFY(std::get<RunFailure>(outcome).kind == RunFailure::Kind::Cancelled);
+        QCOMPARE(std::get<RunFailure>(outcome).message, std::string("cancelled"));
+        QVERIFY2(elapsed < 1000, qPrintable(QString::number(elapsed)));
+    }
+
     void aBrokenRequestIsRefused() {
         QProcess process;
         process.start(QString::fromStdString(worker().program.string()), QStringList());
