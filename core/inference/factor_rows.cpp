@@ -67,27 +67,42 @@ std::size_t factorsOfPart(const Rule& rule, std::span<const int> factors, std::i
     return 0;
 }
 
+/// The edge of the next component is inside a factor: its axes are the factor's as far as the
+/// component is a major part of it; the rest of the dimension is beyond what factors can say.
+void sayFirstOnly(const Rule& rule, std::span<const int> factors, std::span<const AxisPart> parts,
+                  FactorRow& row) {
+    AxisList rest;
+    for (const AxisPart& part : parts)
+        rest.insert(rest.end(), part.axes.begin(), part.axes.end());
+    for (const int f : factors) {
+        FactorAxes& mine = row.factors[static_cast<std::size_t>(f)];
+        mine.present = true;
+        mine.open = false;
+        const AxisPart& first = parts.front();
+        const bool inside = f == factors.front() && first.size > 0 &&
+                            sizeOf(rule, f) % first.size == 0 &&
+                            first.size % shardsOf(first.axes) == 0;
+        if (inside) {
+            mine.axes = first.axes;
+            rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(first.axes.size()));
+        }
+        mine.overflow = std::exchange(rest, {});
+    }
+}
+
 void projectDim(const Rule& rule, std::span<const int> factors, const DimAxes& dim,
                 FactorRow& row) {
     if (dim.parts.size() <= 1) {
         deal(rule, factors, dim.parts.empty() ? AxisList{} : dim.parts.front().axes, dim.open, row);
         return;
     }
-    for (const AxisPart& part : dim.parts) {
+    for (std::size_t p = 0; p < dim.parts.size(); ++p) {
+        const AxisPart& part = dim.parts[p];
         if (part.size == 1 && part.axes.empty())
             continue;
         const std::size_t count = factorsOfPart(rule, factors, part.size);
         if (count == 0) {
-            // The rest of the dimension is beyond what factors can say.
-            AxisList rest;
-            for (const AxisPart& p : dim.parts)
-                rest.insert(rest.end(), p.axes.begin(), p.axes.end());
-            for (const int f : factors) {
-                FactorAxes& mine = row.factors[static_cast<std::size_t>(f)];
-                mine.present = true;
-                mine.open = false;
-                mine.overflow = std::exchange(rest, {});
-            }
+            sayFirstOnly(rule, factors, std::span(dim.parts).subspan(p), row);
             return;
         }
         deal(rule, factors.first(count), part.axes, dim.open, row);
