@@ -127,7 +127,7 @@ void ScenePainter::paintNode(const PlacedBox& box) {
     double chips = 0;
     if (m_overlay && m_marks.testFlag(GraphCanvas::AxisMarks)) {
         const NodeMarks& marks = m_overlay->node(box.node);
-        chips = paintChips(marks.axes, marks.explicitLayout, {r.right() - 6, top.center().y()},
+        chips = paintChips(marks.axes, marks.explicitAxes, {r.right() - 6, top.center().y()},
                            r.width() * 0.55);
     }
     paintText(m_titleFont, m_theme.familyText(box.family), top.adjusted(10, 0, -8 - chips, 0),
@@ -189,7 +189,8 @@ void ScenePainter::paintFrameTitle(const PlacedBox& box) {
     if (m_overlay) {
         const ScopeMarks& marks = m_overlay->scope(box.scope);
         if (m_marks.testFlag(GraphCanvas::AxisMarks))
-            right -= paintChips(marks.axes, true, {right, bar.center().y()}, bar.width() * 0.4);
+            right -=
+                paintChips(marks.axes, marks.axes, {right, bar.center().y()}, bar.width() * 0.4);
     }
     const QString name = cleanText(m_scene.graph().scope(box.scope).name, 120);
     const QRectF room(bar.left() + 28, bar.top(), right - bar.left() - 34, bar.height());
@@ -217,7 +218,8 @@ void ScenePainter::paintScope(const PlacedBox& box) {
     double chips = 0;
     const ScopeMarks* marks = m_overlay ? &m_overlay->scope(box.scope) : nullptr;
     if (marks && m_marks.testFlag(GraphCanvas::AxisMarks))
-        chips = paintChips(marks->axes, true, {r.right() - 8, r.top() + 18}, r.width() * 0.45);
+        chips =
+            paintChips(marks->axes, marks->axes, {r.right() - 8, r.top() + 18}, r.width() * 0.45);
     paintText(m_titleFont, m_theme.text, {r.left() + 28, r.top() + 7, r.width() - 36 - chips, 22},
               Qt::AlignLeft | Qt::AlignVCenter,
               cleanText(m_scene.graph().scope(box.scope).name, 80), Qt::ElideMiddle);

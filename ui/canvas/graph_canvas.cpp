@@ -123,7 +123,8 @@ void GraphCanvas::setBoxContents(const BoxContents& contents) {
     Anchor anchor;
     if (box >= 0) {
         const PlacedBox& held = m_placed->boxes()[static_cast<std::size_t>(box)];
-        anchor = {held.scope, held.node, fromScene(held.rect.topLeft()), false};
+        const QPointF corner = fromScene(held.rect.topLeft());
+        anchor = {held.scope, held.node, corner, false, held.rect.topLeft(), corner};
     }
     buildScene(m_scene->openScopes(), anchor);
 }
@@ -142,11 +143,16 @@ void GraphCanvas::requestScene(Anchor anchor) {
     refreshMarks();
 }
 
-void GraphCanvas::sceneArrived(const SceneResult& result, const Anchor& anchor) {
+void GraphCanvas::sceneArrived(const SceneResult& result, Anchor anchor) {
+    anchor.viewportPoint += fromScene(anchor.sceneCorner) - anchor.viewportCorner;
     m_scene->accept(result);
     m_placed = result.scene;
     m_pendingScopes.clear();
+    // On the way to what was selected last: it may lie elsewhere now.
+    const bool onTheWay = m_glide->state() == QAbstractAnimation::Running && !anchor.centre;
     applyAnchor(anchor);
+    if (const int box = currentBox(); onTheWay && box >= 0)
+        glideTo(m_placed->boxes()[static_cast<std::size_t>(box)].rect.center(), m_zoom);
     refreshMarks();
     updateBusy();
     emit sceneChanged();
@@ -223,7 +229,8 @@ bool GraphCanvas::isExpanded(ScopeId scope) const {
 void GraphCanvas::setExpanded(ScopeId scope, bool expanded) {
     if (!m_scene || !m_placed || !m_scene->setExpanded(scope, expanded))
         return;
-    Anchor anchor{scope, {}, {}, false};
+    Anchor anchor;
+    anchor.scope = scope;
     if (const int box = m_placed->boxOf(scope); box >= 0) {
         // What was under the eye stays there: the title, or the upper edge of the view where the
         // title is above it.
@@ -233,6 +240,8 @@ void GraphCanvas::setExpanded(ScopeId scope, bool expanded) {
                                 std::max(corner.y(), 20.0)};
         if (expanded)
             anchor.viewportPoint = corner;
+        anchor.sceneCorner = m_placed->boxes()[static_cast<std::size_t>(box)].rect.topLeft();
+        anchor.viewportCorner = corner;
     }
     m_pendingScopes.insert(scope);
     requestScene(anchor);

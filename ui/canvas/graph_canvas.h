@@ -156,6 +156,8 @@ private:
         NodeId node;
         QPointF viewportPoint;
         bool centre = false;
+        /// Where its corner was when the drawing was asked for: the view may move until it comes.
+        QPointF sceneCorner = {}, viewportCorner = {};
     };
     struct Selection {
         QList<NodeId> nodes;
@@ -165,7 +167,7 @@ private:
     };
 
     void requestScene(Anchor anchor);
-    void sceneArrived(const SceneResult& result, const Anchor& anchor);
+    void sceneArrived(const SceneResult& result, Anchor anchor);
     void buildScene(std::vector<bool> open, Anchor anchor);
     void modelArrived(const SceneResult& result);
     void requestOverlay();

@@ -32,14 +32,15 @@ void ScenePainter::paintNodeMarks(const PlacedBox& box) {
         paintDiagnostics(marks.errors, marks.warnings, box.rect.topRight() + QPointF(3, -1));
 }
 
-/// Axis names in the order of the mesh, up to `rightMiddle`; filled where the file says so,
-/// outlined where inferred. Gives the width used.
-double ScenePainter::paintChips(const std::vector<int>& axes, bool filled, QPointF rightMiddle,
-                                double room) {
+/// Axis names in the order of the mesh, up to `rightMiddle`; those in `filled` filled, the
+/// others (inferred) outlined. Gives the width used.
+double ScenePainter::paintChips(const std::vector<int>& axes, const std::vector<int>& filled,
+                                QPointF rightMiddle, double room) {
     struct Chip {
         QString name;
         double width;
         QColor colour;
+        bool filled;
     };
     constexpr double kGap = 3, kMoreRoom = 24;
     const QFont font = bold(m_tinyFont);
@@ -55,7 +56,8 @@ double ScenePainter::paintChips(const std::vector<int>& axes, bool filled, QPoin
             name = QStringLiteral("+%1").arg(axes.size() - i);
             width = metrics.horizontalAdvance(name) + 10;
         }
-        chips.push_back({name, width, m_theme.axis(axes[i])});
+        chips.push_back({name, width, m_theme.axis(axes[i]),
+                         std::find(filled.begin(), filled.end(), axes[i]) != filled.end()});
         used += width + kGap;
         if (!fits)
             break;
@@ -63,10 +65,11 @@ double ScenePainter::paintChips(const std::vector<int>& axes, bool filled, QPoin
     double left = rightMiddle.x() - used + kGap;
     for (const Chip& chip : chips) {
         const QRectF rect(left, rightMiddle.y() - kChipHeight / 2, chip.width, kChipHeight);
-        m_painter.setPen(QPen(filled ? chip.colour.darker(115) : chip.colour, filled ? 0.8 : 1.6));
-        m_painter.setBrush(filled ? chip.colour : m_theme.box);
+        m_painter.setPen(
+            QPen(chip.filled ? chip.colour.darker(115) : chip.colour, chip.filled ? 0.8 : 1.6));
+        m_painter.setBrush(chip.filled ? chip.colour : m_theme.box);
         m_painter.drawRoundedRect(rect.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
-        paintText(font, filled ? readableOn(chip.colour) : m_theme.text, rect, Qt::AlignCenter,
+        paintText(font, chip.filled ? readableOn(chip.colour) : m_theme.text, rect, Qt::AlignCenter,
                   chip.name);
         left += chip.width + kGap;
     }

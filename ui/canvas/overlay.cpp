@@ -74,12 +74,16 @@ private:
                 for (const SlotMeaning& slot : *side) {
                     learn(slot.layout);
                     learn(slot.arrives);
-                    marks.explicitLayout |= slot.source == LayoutSource::Explicit;
-                    // A node that only makes whole tensors from split ones shows the axes that it
-                    // takes away.
-                    if (slot.layout && (side == &meaning.outputs || marks.axes.empty())) {
-                        for (const int axis : m_out->m_axes.at(slot.layout.get()))
-                            addAxis(marks.axes, axis);
+                    const bool isExplicit = slot.source == LayoutSource::Explicit;
+                    marks.explicitLayout |= isExplicit;
+                    if (!slot.layout)
+                        continue;
+                    // Also those of inputs only: over them the node's work is split, and its
+                    // result joined.
+                    for (const int axis : m_out->m_axes.at(slot.layout.get())) {
+                        addAxis(marks.axes, axis);
+                        if (isExplicit)
+                            addAxis(marks.explicitAxes, axis);
                     }
                 }
             }

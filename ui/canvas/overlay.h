@@ -32,7 +32,8 @@ struct CommunicationMark {
 struct NodeMarks {
     int stage = -1;
     bool explicitLayout = false;     ///< Some spec of this node is in the file.
-    std::vector<int> axes;           ///< Mesh axes that split what it makes, in order.
+    std::vector<int> axes;           ///< Mesh axes that split what it reads or makes, in order.
+    std::vector<int> explicitAxes;   ///< Those of them that its own specs name, in order.
     std::vector<int> communication;  ///< Into Overlay::communication().
     int errors = 0, warnings = 0;
 };

@@ -64,7 +64,8 @@ private:
     void paintOutline(const PlacedBox& box);
     void paintFarTitle(const PlacedBox& box);
     void paintNodeMarks(const PlacedBox& box);
-    double paintChips(const std::vector<int>& axes, bool filled, QPointF rightMiddle, double room);
+    double paintChips(const std::vector<int>& axes, const std::vector<int>& filled,
+                      QPointF rightMiddle, double room);
     void paintStage(int first, int last, QPointF corner);
     void paintDiagnostics(int errors, int warnings, QPointF middle);
     void paintChevron(QPointF middle, bool open, const QColor& colour);

@@ -60,7 +60,7 @@ void AxisPicker::buildMenu() {
     menu()->addSeparator();
     QAction* parts = menu()->addAction(
         m_parts.isEmpty() ? tr("In Parts…") : tr("In Parts: %1…").arg(menuText(m_parts)));
-    parts->setCheckable(true);
+    parts->setCheckable(!m_parts.isEmpty());
     parts->setChecked(!m_parts.isEmpty());
     connect(parts, &QAction::triggered, this, &AxisPicker::partsWanted);
 }

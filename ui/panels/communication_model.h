@@ -14,7 +14,7 @@ class CommunicationModel : public QAbstractTableModel {
     Q_OBJECT
 
 public:
-    enum Column { Kind, Axes, Groups, Node, Tensor, Bytes, Sent, Cause, ColumnCount };
+    enum Column { Kind, Axes, Bytes, Sent, Node, Tensor, Groups, Cause, ColumnCount };
     static constexpr int SortRole = Qt::UserRole;
 
     using QAbstractTableModel::QAbstractTableModel;

@@ -31,7 +31,7 @@ CommunicationPanel::CommunicationPanel(QWidget* parent) : QWidget(parent) {
     for (const int column : {CommunicationModel::Node, CommunicationModel::Tensor})
         m_view->setItemDelegateForColumn(column, new NameDelegate(m_view, Qt::ElideLeft));
     m_view->setAccessibleName(tr("Communication"));
-    constexpr int kWidths[] = {115, 60, 75, 200, 110, 70, 70};
+    constexpr int kWidths[] = {115, 60, 70, 70, 210, 110, 75};
     for (int column = 0; column < static_cast<int>(std::size(kWidths)); ++column)
         m_view->header()->resizeSection(column, kWidths[column]);
     connect(m_view, &QTreeView::activated, this, [this](const QModelIndex& index) {

@@ -189,7 +189,8 @@ void RunPanel::take(const RunEvent& event) {
     std::visit(Overloaded{
                    [this](const RunProgress& progress) {
                        setStatus(stageText(progress.stage), false);
-                       m_progress->setRange(0, 100);
+                       // A stage that has not told how far it is looks busy, not stuck.
+                       m_progress->setRange(0, progress.share > 0 ? 100 : 0);
                        m_progress->setValue(static_cast<int>(progress.share * 100));
                    },
                    [this](const RunDeviceTiming& timing) {

@@ -64,6 +64,8 @@ RunPanel::RunPanel(EditorSession* session, QWidget* parent) : QWidget(parent), m
     column->addWidget(buildControls());
     column->addWidget(m_status);
     column->addWidget(m_tabs, 1);
+    // The tabs were made first.
+    setTabOrder(m_inputs, m_tabs);
     setRunning(false);
     setStatus({}, false);
 }

@@ -120,7 +120,7 @@ void ScopeView::refreshFacts() {
     const auto count = [&](std::int64_t n) { return locale.toString(static_cast<qlonglong>(n)); };
     const int inner = static_cast<int>(m_analysis->graph().scope(m_scope).children.size());
     m_nodes->setText(inner == 0 ? count(std::ssize(m_facts.nodes))
-                                : tr("%1, in %2 inner scopes and beside them")
+                                : tr("%1, with those of %2 inner scopes")
                                       .arg(count(std::ssize(m_facts.nodes)), count(inner)));
     m_parameters->setText(m_facts.weights == 0
                               ? tr("none")

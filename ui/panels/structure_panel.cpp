@@ -76,6 +76,9 @@ StructurePanel::StructurePanel(EditorSession* session, QWidget* parent)
     column->setSpacing(6);
     column->addWidget(buildSearch());
     column->addWidget(m_stack, 1);
+    // The lists were made first.
+    setTabOrder(m_selectAll, m_tree);
+    setTabOrder(m_tree, m_list);
     setMinimumWidth(fontMetrics().averageCharWidth() * kMinimumCharacters);
     m_delay.setSingleShot(true);
     m_delay.setInterval(kSearchDelayMs);

@@ -66,7 +66,11 @@ void MainWindow::connectNavigation() {
     });
     connect(m_canvas, &GraphCanvas::scopeSelected, m_inspector, &InspectorPanel::showScope);
     connect(m_canvas, &GraphCanvas::scopeSelected, m_structure, &StructurePanel::showScope);
-    connect(m_inspector, &InspectorPanel::nodesWanted, m_canvas, &GraphCanvas::setSelection);
+    connect(m_inspector, &InspectorPanel::nodesWanted, this, [this](const QList<NodeId>& nodes) {
+        m_canvas->setSelection(nodes);
+        // What had the keyboard is gone with the scope.
+        m_canvas->setFocus();
+    });
     connect(m_canvas, &GraphCanvas::valueSelected, this, [this](ValueId value) {
         if (value)
             m_inspector->showValue(value);
@@ -247,7 +251,8 @@ void MainWindow::selectFound(const QString& query) {
         disconnect(m_session, nullptr, once, nullptr);
         disconnect(m_canvas, nullptr, once, nullptr);
         const auto found = findNodes(*analysis, fromQt(query));
-        m_canvas->setSelection({found.begin(), found.end()});
+        // The last one selected is the one that panels show.
+        m_canvas->setSelection({found.rbegin(), found.rend()});
         if (!found.empty())
             m_canvas->centreOn(found.front());
     };

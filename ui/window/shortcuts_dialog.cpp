@@ -38,6 +38,7 @@ ShortcutsDialog::ShortcutsDialog(const QMenuBar* menus, QWidget* parent) : QDial
     m_list->setAccessibleName(tr("Commands and their keys"));
     m_list->setHeaderLabels({tr("Command"), tr("Keys")});
     m_list->setUniformRowHeights(true);
+    m_list->setStyleSheet(QStringLiteral("QTreeView::item { padding: 2px 0; }"));
     m_list->setAllColumnsShowFocus(true);
     m_list->header()->setStretchLastSection(false);
     m_list->header()->setSectionResizeMode(0, QHeaderView::Stretch);

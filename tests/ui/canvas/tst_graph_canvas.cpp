@@ -146,6 +146,35 @@ private slots:
         QVERIFY((now - place).manhattanLength() < 2);
     }
 
+    void aNewDrawingDoesNotStopTheWayToTheSelection() {
+        Shown shown(longChain(60));
+        const NodeId far = shown.node("n8");
+        shown.canvas.setSelection({far});
+        shown.canvas.setBoxContents({false, false, false});
+        shown.canvas.centreOn(far);
+        const auto before = shown.canvas.scene();
+        QTRY_VERIFY(shown.canvas.scene() != before && !shown.canvas.isBusy());
+        const auto fromMiddle = [&] {
+            const QRectF box = shown.canvas.scene()->rectOf(far);
+            return std::abs(shown.canvas.fromScene(box.center()).y() -
+                            shown.canvas.viewport()->height() / 2.0);
+        };
+        QTRY_VERIFY(fromMiddle() < 60);
+    }
+
+    void theViewMayMoveWhileADrawingIsMade() {
+        Shown shown(longChain(60));
+        const NodeId held = shown.node("n4");
+        shown.canvas.setSelection({held});
+        const auto before = shown.canvas.scene();
+        shown.canvas.setBoxContents({false, false, false});
+        shown.canvas.centreOnScenePoint(before->rectOf(held).center() + QPointF(0, 150));
+        const QPointF place = shown.canvas.fromScene(before->rectOf(held).topLeft());
+        QTRY_VERIFY(shown.canvas.scene() != before);
+        const QPointF now = shown.canvas.fromScene(shown.canvas.scene()->rectOf(held).topLeft());
+        QVERIFY((now - place).manhattanLength() < 3);
+    }
+
     void attributesCanBeShownInBoxes() {
         const auto model = ModelBuilder{}
                                .input("x", {4, 8})
@@ -355,6 +384,14 @@ private slots:
         slot.source = LayoutSource::Explicit;
         slot.layout = std::make_shared<const Layout>(*layout);
         nodes.edit(node.index()).outputs = {slot};
+        // A split input of a node whose result is joined.
+        const auto input = encode(analysis->configuration.mesh, {{{{4, {0}}}, {}}}, {4, 8});
+        QVERIFY(input);
+        SlotMeaning inferred;
+        inferred.source = LayoutSource::Inferred;
+        inferred.layout = std::make_shared<const Layout>(*input);
+        const NodeId second = nodeNamed(graph, "layer/second");
+        nodes.edit(second.index()).inputs = {inferred};
         analysis->meaning.nodes = std::move(nodes).finish();
         analysis->meaning.values = std::move(values).finish();
         CommEntry entry;
@@ -372,12 +409,15 @@ private slots:
         const auto overlay = Overlay::build(analysis, *structure);
         QCOMPARE(overlay->node(node).axes, std::vector<int>{1});
         QVERIFY(overlay->node(node).explicitLayout);
+        QCOMPARE(overlay->node(node).explicitAxes, std::vector<int>{1});
+        QCOMPARE(overlay->node(second).axes, std::vector<int>{0});
+        QVERIFY(overlay->node(second).explicitAxes.empty());
         QCOMPARE(overlay->node(node).errors, 1);
         const ScopeMarks& marks = overlay->scope(graph.node(node).scope);
         QCOMPARE(marks.collectives, 2);
         QCOMPARE(marks.bytes, std::int64_t(256));
         QCOMPARE(marks.errors, 1);
-        QCOMPARE(marks.axes, std::vector<int>{1});
+        QCOMPARE(marks.axes, (std::vector<int>{0, 1}));
         QCOMPARE(overlay->axisName(1), QStringLiteral("tp"));
     }
 

@@ -337,6 +337,10 @@ private slots:
                 QVERIFY(focus == m_window->canvas());
             else
                 QVERIFY2(dock && focus && dock->isAncestorOf(focus), qPrintable(action->text()));
+            if (action->text().remove(u'&') == "Run")
+                QCOMPARE(focus->objectName(), QString("run"));
+            if (action->text().remove(u'&') == "Structure")
+                QCOMPARE(focus->objectName(), QString("search"));
         }
     }
     void theSelectionIsExported() {
@@ -382,6 +386,7 @@ private slots:
                           Qt::LeftButton);
         QCOMPARE(m_window->canvas()->selectedNodes().size(), 2);
         QVERIFY(!view->isVisible());
+        QVERIFY(m_window->focusWidget() == m_window->canvas());
     }
     void theTreeShowsAllThatIsSelected() {
         open("m.onnx");
