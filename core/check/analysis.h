@@ -17,7 +17,7 @@ struct AnalysisOptions {
     std::string configuration;  ///< Empty: the only one, else `default`, else the first.
     Profile profile = Profile::Extended;
     Bindings bindings;
-    std::shared_ptr<const Registry> registry;  ///< Null: the standard operators.
+    std::shared_ptr<const Registry> registry{};  ///< Null: the standard operators.
 };
 
 /// Everything the program knows of a document in one configuration: a snapshot that views and the

@@ -5,6 +5,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -29,8 +30,14 @@ private:
 /// few helper operators in the forms that the model's opset has.
 class GraphWriter {
 public:
-    GraphWriter(const Context& context, const ReservedNames& reserved)
-        : m_context(context), m_reserved(reserved) {}
+    /// Names made up here are numbered from `firstNumber` on: a body must not use those of the
+    /// graph around it.
+    GraphWriter(const Context& context, const ReservedNames& reserved, int firstNumber = 1)
+        : m_context(context), m_reserved(reserved), m_next(firstNumber) {}
+
+    const ReservedNames& reserved() const { return m_reserved; }
+    int nextNumber() const { return m_next; }
+    void skipNumbers(int next) { m_next = std::max(m_next, next); }
 
     onnx::GraphProto& graph() { return m_graph; }
     /// A new tensor name for something between the lines of `base`.
@@ -66,7 +73,7 @@ private:
     const Context& m_context;
     const ReservedNames& m_reserved;
     onnx::GraphProto m_graph;
-    int m_next = 1;
+    int m_next;
     std::unordered_set<std::string> m_nodeNames;
     std::map<std::string, int> m_nextNodeName;
     std::map<std::string, std::string> m_constants;  ///< Serialised tensor -> name.

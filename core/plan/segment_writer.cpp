@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/segment_writer.h"
 
+#include "plan/call_writer.h"
 #include "plan/node_copy.h"
 #include "plan/rewrites.h"
 #include "plan/weights.h"
@@ -89,10 +90,11 @@ void SegmentWriter::embed(const DraftLocal& from) {
 
 void SegmentWriter::writeNode(const DraftStep& step) {
     const NodeInfo& node = m_frame.context.graph.node(step.node);
-    std::vector<std::string> inputs, outputs;
+    std::vector<std::string> inputs, outputs, allNames;
     Renames renames;
     for (std::size_t slot = 0; slot < step.inputs.size(); ++slot) {
         const std::string name = read(step.inputs[slot]);
+        allNames.push_back(name);
         if (slot < node.inputs.size()) {
             inputs.push_back(name);
             continue;
@@ -104,6 +106,10 @@ void SegmentWriter::writeNode(const DraftStep& step) {
     for (const int output : step.outputs)
         outputs.push_back(output >= 0 ? local(output).name : std::string());
     m_callsFunctions = m_callsFunctions || node.function || !node.bodies.empty();
+    if (rewritesGraphs(m_frame.context, step)) {
+        CallWriter(m_frame.context, m_writer, step).write(allNames, outputs);
+        return;
+    }
     onnx::NodeProto copy = copyNode(
         *node.proto, m_frame.context.analysis.document.model->path().parent_path(), renames);
     if (step.tile == nullptr)

@@ -29,6 +29,10 @@ public:
         }
     }
 
+    Tile one(std::vector<std::vector<std::int64_t>> classes) const {
+        return tile(std::move(classes));
+    }
+
     std::vector<DeviceTiles> run() {
         std::map<DeviceId, std::vector<Coordinates>> byDevice;
         for (std::int64_t cell = 0; cell < m_cells.cellCount(); ++cell) {
@@ -150,3 +154,7 @@ const std::vector<DeviceTiles>& TileCache::of(const std::shared_ptr<const CellGr
 }
 
 }  // namespace shardwright::lowering
+Tile tileOf(const CellGrid& cells, std::vector<std::vector<std::int64_t>> classes) {
+    return TileFinder(cells).one(std::move(classes));
+}
+

@@ -24,6 +24,9 @@ struct DeviceTiles {
     std::vector<Tile> tiles;
 };
 
+/// The run of a kernel on these classes (by factor).
+Tile tileOf(const CellGrid& cells, std::vector<std::vector<std::int64_t>> classes);
+
 /// The tiles of all devices that have any, by device. Cells without elements make none.
 std::vector<DeviceTiles> tilesOf(const CellGrid& cells);
 

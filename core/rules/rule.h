@@ -133,6 +133,8 @@ struct NodeContext {
     int opset = 0;  ///< Of the node's domain.
 
     bool hasInput(std::size_t slot) const;
+class Registry;
+
     const TensorInfo& input(std::size_t slot) const;  ///< Of an omitted slot: an empty TensorInfo.
     const TensorInfo& output(std::size_t slot) const;
     bool hasOutput(std::size_t slot) const;
@@ -169,3 +171,7 @@ private:
 };
 
 }  // namespace shardwright
+    /// With the operators of `registry` instead of the standard ones.
+    static std::shared_ptr<const RuleTable> build(std::shared_ptr<const Model> model,
+                                                  std::shared_ptr<const ShapeTable> shapes,
+                                                  const CancelToken&, const Registry& registry);

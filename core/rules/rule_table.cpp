@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "rules/call_rule.h"
 #include "rules/registry.h"
+#include "rules/validate.h"
 
 #include <onnx/onnx_pb.h>
 
@@ -142,42 +144,144 @@ std::string keyOf(const NodeContext& context, const OperatorEntry* entry) {
     return key.take();
 }
 
+/// Graphs inside of nodes before the graphs of these nodes; functions that call themselves last.
+std::vector<GraphId> innerFirst(const GraphIndex& graph) {
+    std::vector<std::size_t> waits(graph.graphs.size(), 0);
+    std::vector<std::vector<GraphId>> users(graph.graphs.size());
+    for (const NodeInfo& node : graph.nodes)
+        for (const GraphId inside : graphsInside(node)) {
+            ++waits[node.graph.index()];
+            users[inside.index()].push_back(node.graph);
+        }
+    std::vector<GraphId> order;
+    for (const GraphInfo& info : graph.graphs)
+        if (waits[info.id.index()] == 0)
+            order.push_back(info.id);
+    for (std::size_t i = 0; i < order.size(); ++i)
+        for (const GraphId user : users[order[i].index()])
+            if (--waits[user.index()] == 0)
+                order.push_back(user);
+    for (const GraphInfo& info : graph.graphs)
+        if (waits[info.id.index()] > 0)
+            order.push_back(info.id);
+    return order;
+}
+
+/// Rules inside are looked up while those outside are made; bounds what runs inside each other when
+/// a plan is written.
+constexpr int kMaxDepth = 32;
+
+class TableBuilder {
+public:
+    TableBuilder(const Model& model, const ShapeTable& shapes, const Registry& registry,
+                 std::vector<RulePtr>& rules)
+        : m_model(model), m_graph(model.graph()), m_shapes(shapes), m_registry(registry),
+          m_rules(rules), m_depths(m_graph.graphs.size(), 0) {}
+
+    /// False: cancelled.
+    bool run(const CancelToken& cancel) {
+        std::map<std::string, Opsets> functions;
+        Opsets main;
+        m_opsets = opsetsByGraph(m_model, functions, main);
+        m_rules.resize(m_graph.nodes.size());
+        for (const GraphId id : innerFirst(m_graph))
+            for (const NodeId node : m_graph.graph(id).nodes) {
+                if (cancel.cancelled())
+                    return false;
+                m_rules[node.index()] = build(m_graph.node(node));
+            }
+        return true;
+    }
+
+private:
+    RulePtr build(const NodeInfo& node) {
+        const std::string_view domain = m_graph.domain(node.id);
+        const Opsets& imports = *m_opsets[node.graph.index()];
+        const auto version = imports.find(domain);
+        const NodeContext context{m_graph, m_shapes, node,
+                                  version == imports.end() ? 0 : version->second};
+        const OperatorEntry* entry = m_registry.find(domain, m_graph.opType(node.id));
+        if ((entry == nullptr || node.function) && runsGraphs(context))
+            return buildCall(context);
+        if (std::string problem = obstacle(context, entry); !problem.empty()) {
+            // May name a tensor of this node, so it is not shared, except where it is about the
+            // operator.
+            if (entry != nullptr)
+                return std::make_shared<const Rule>(fallbackRule(context, std::move(problem)));
+        }
+        RulePtr& rule = m_known[keyOf(context, entry)];
+        if (!rule)
+            rule = std::make_shared<const Rule>(buildRule(context, m_registry));
+        return rule;
+    }
+
+    RulePtr buildCall(const NodeContext& context) {
+        const RuleOfNode ruleOf = [this](NodeId id) { return m_rules[id.index()].get(); };
+        std::string problem = callObstacle(context, ruleOf);
+        int depth = 1;
+        for (const GraphId id : graphsInside(context.node)) {
+            depth = std::max(depth, m_depths[id.index()] + 1);
+            if (problem.empty() && !sameOpsets(context.node.graph, id))
+                problem = "the function imports other versions of operator sets";
+        }
+        int& own = m_depths[context.node.graph.index()];
+        own = std::max(own, depth);
+        if (problem.empty() && depth > kMaxDepth)
+            problem = "there are more than " + std::to_string(kMaxDepth) +
+                      " bodies and functions inside each other";
+        if (!problem.empty())
+            return std::make_shared<const Rule>(fallbackRule(context, std::move(problem)));
+        Rule rule = deriveCall(context, ruleOf).rule;
+        nameCall(context, rule);
+        if (const std::string wrong = validateRule(rule, context); !wrong.empty())
+            return std::make_shared<const Rule>(
+                fallbackRule(context, "the rules inside do not fit together: " + wrong));
+        return std::make_shared<const Rule>(std::move(rule));
+    }
+
+    /// A node of the function means the same where it is called.
+    bool sameOpsets(GraphId caller, GraphId inside) const {
+        const Opsets &outer = *m_opsets[caller.index()], &inner = *m_opsets[inside.index()];
+        return std::all_of(inner.begin(), inner.end(), [&](const auto& import) {
+            const auto found = outer.find(import.first);
+            return found == outer.end() || found->second == import.second;
+        });
+    }
+
+    void nameCall(const NodeContext& context, Rule& rule) const {
+        const std::string op(m_graph.opType(context.node.id));
+        const std::string domain(m_graph.domain(context.node.id));
+        rule.op = domain.empty() ? op : domain + "::" + op;
+        rule.strictReason = context.node.function ? "proposal 0007 has no rule for functions"
+                                                  : unsupportedInProposal(op);
+    }
+
+    const Model& m_model;
+    const GraphIndex& m_graph;
+    const ShapeTable& m_shapes;
+    const Registry& m_registry;
+    std::vector<RulePtr>& m_rules;
+    std::vector<const Opsets*> m_opsets;
+    std::vector<int> m_depths;  ///< By graph: of what runs inside of its nodes.
+    std::unordered_map<std::string, RulePtr> m_known;
+};
+
 }  // namespace
 
 std::shared_ptr<const RuleTable> RuleTable::build(std::shared_ptr<const Model> model,
                                                   std::shared_ptr<const ShapeTable> shapes,
                                                   const CancelToken& cancel) {
-    const GraphIndex& graph = model->graph();
-    const Registry& registry = Registry::standard();
-    std::map<std::string, Opsets> functions;
-    Opsets main;
-    const auto opsets = opsetsByGraph(*model, functions, main);
+    return build(std::move(model), std::move(shapes), cancel, Registry::standard());
+}
+
+std::shared_ptr<const RuleTable> RuleTable::build(std::shared_ptr<const Model> model,
+                                                  std::shared_ptr<const ShapeTable> shapes,
+                                                  const CancelToken& cancel,
+                                                  const Registry& registry) {
     auto table = std::make_shared<RuleTable>();
-    table->m_rules.reserve(graph.nodes.size());
-    std::unordered_map<std::string, RulePtr> known;
-    for (const NodeInfo& node : graph.nodes) {
-        if (cancel.cancelled())
-            return nullptr;
-        const std::string_view domain = graph.domain(node.id);
-        const Opsets& imports = *opsets[node.graph.index()];
-        const auto version = imports.find(domain);
-        const NodeContext context{graph, *shapes, node,
-                                  version == imports.end() ? 0 : version->second};
-        const OperatorEntry* entry = registry.find(domain, graph.opType(node.id));
-        if (std::string problem = obstacle(context, entry); !problem.empty()) {
-            // May name a tensor of this node, so it is not shared, except where it is about the
-            // operator.
-            if (entry != nullptr) {
-                table->m_rules.push_back(
-                    std::make_shared<const Rule>(fallbackRule(context, std::move(problem))));
-                continue;
-            }
-        }
-        RulePtr& rule = known[keyOf(context, entry)];
-        if (!rule)
-            rule = std::make_shared<const Rule>(buildRule(context, registry));
-        table->m_rules.push_back(rule);
-    }
+    TableBuilder builder(*model, *shapes, registry, table->m_rules);
+    if (!builder.run(cancel))
+        return nullptr;
     return table;
 }
 

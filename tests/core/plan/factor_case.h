@@ -43,16 +43,17 @@ inline std::string splitEachFactor(const ModelBuilder& model, const std::string&
                 const auto& factors = rule.inputs[slot].dims[d];
                 if (std::find(factors.begin(), factors.end(), static_cast<int>(f)) == factors.end())
                     continue;
+                const NodeInfo& info = document.graph().node(id);
+                const bool capture = slot >= info.inputs.size();
+                const ValueId value =
+                    capture ? info.captures[slot - info.inputs.size()] : info.inputs[slot];
+                const ValueInfo& tensor = document.graph().value(value);
+                // What a body reads cannot be annotated at its owner: it lies as it was produced.
+                if (capture && !tensor.producer)
+                    continue;
                 used = true;
-                const std::string name =
-                    document.graph()
-                        .value(slot < document.graph().node(id).inputs.size()
-                                   ? document.graph().node(id).inputs[slot]
-                                   : document.graph()
-                                         .node(id)
-                                         .captures[slot - document.graph().node(id).inputs.size()])
-                        .name;
-                one.shard(name + "@" + node + ":" +
+                one.shard(tensor.name + "@" +
+                          (capture ? document.graph().label(tensor.producer) : node) + ":" +
                           splitDim(rule, factors, static_cast<int>(f), d));
             }
         if (!used)

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "factor_case.h"
+
+using namespace shardwright;
+using namespace shardwright::test;
+using T = onnx::TensorProto;
+
+namespace {
+
+onnx::TensorProto flag(const std::string& name, bool value) {
+    onnx::TensorProto tensor;
+    tensor.set_name(name);
+    tensor.set_data_type(T::BOOL);
+    tensor.add_int32_data(value ? 1 : 0);
+    return tensor;
+}
+
+/// x of [4,6] by a node `p`, and a condition of the data.
+ModelBuilder choice() {
+    return ModelBuilder(17)
+        .input("given", {4, 6})
+        .input("c", {}, T::BOOL)
+        .op("Identity", {"given"}, {"x"}, "p");
+}
+
+ModelBuilder withIf(const ModelBuilder& yes, const ModelBuilder& no) {
+    return choice()
+        .op("If", {"c"}, {"y"}, "call",
+            {{"then_branch", yes.graph("yes")}, {"else_branch", no.graph("no")}})
+        .output("y", {4, 6});
+}
+
+ModelBuilder loop(const ModelBuilder& body, const std::vector<std::string>& outputs) {
+    ModelBuilder model(17);
+    model.scalar("trips", 3)
+        .initializer(flag("go", true))
+        .input("x", {4, 6})
+        .op("Loop", {"trips", "go", "x"}, outputs, "call", {{"body", body.graph("body")}});
+    for (const std::string& output : outputs)
+        model.output(output);
+    return model;
+}
+
+ModelBuilder loopBody() {
+    return ModelBuilder(17)
+        .input("i", {}, T::INT64)
+        .input("go_in", {}, T::BOOL)
+        .input("s", {4, 6})
+        .op("Identity", {"go_in"}, {"go_out"})
+        .output("go_out", {}, T::BOOL);
+}
+
+}  // namespace
+
+/// Nodes that run other graphs: each factor of the derived rule split over 2 and 3 devices, and the
+/// bodies run on the parts.
+class TstPlanBodies : public QObject {
+    Q_OBJECT
+
+private slots:
+    void branches() {
+        const auto yes = ModelBuilder(17).op("Relu", {"x"}, {"a"}).output("a", {4, 6});
+        const auto no =
+            ModelBuilder(17).op("Softmax", {"x"}, {"b"}, "norm", {{"axis", 1}}).output("b", {4, 6});
+        VERIFY_FACTORS(withIf(yes, no), "call", "i1d0");
+        VERIFY_FACTORS(withIf(yes, yes), "call", "i1d0 i1d1");
+    }
+    void shapesInsideBecomeLocal() {
+        const auto yes = ModelBuilder(17)
+                             .ints("wide", {4, 2, 3})
+                             .ints("narrow", {4, 6})
+                             .op("Reshape", {"x", "wide"}, {"w"})
+                             .op("Neg", {"w"}, {"v"})
+                             .op("Reshape", {"v", "narrow"}, {"a"})
+                             .output("a", {4, 6});
+        const auto no = ModelBuilder(17)
+                            .op("Shape", {"x"}, {"size"})
+                            .ints("part", {3, 3})
+                            .op("Split", {"x", "part"}, {"l", "r"}, "", {{"axis", 1}})
+                            .op("Concat", {"l", "r"}, {"lr"}, "", {{"axis", 1}})
+                            .op("Expand", {"lr", "size"}, {"b"})
+                            .output("b", {4, 6});
+        VERIFY_FACTORS(withIf(yes, no), "call", "i1d0 i1d1_2");
+    }
+    void constantsInsideAreCut() {
+        const auto yes = ModelBuilder(17)
+                             .weight("bias", {6})
+                             .op("Add", {"x", "bias"}, {"a"})
+                             .output("a", {4, 6});
+        const auto no = ModelBuilder(17)
+                            .op("Constant", {}, {"b"}, "", {{"value", randomTensor("b", {4, 6})}})
+                            .output("b", {4, 6});
+        VERIFY_FACTORS(withIf(yes, no), "call", "i1d0 i1d1");
+        const auto held =
+            ModelBuilder(17).weight("w", {4, 6}).op("Identity", {"w"}, {"b"}).output("b", {4, 6});
+        VERIFY_FACTORS(withIf(yes, held), "call", "i1d0 i1d1");
+    }
+    void loopStates() {
+        const auto body = loopBody()
+                              .weight("w", {6, 6})
+                              .op("MatMul", {"s", "w"}, {"m"}, "product")
+                              .op("Tanh", {"m"}, {"s_out"})
+                              .output("s_out", {4, 6});
+        VERIFY_FACTORS(loop(body, {"y"}), "call", "i2d0");
+    }
+    void loopsThatCollect() {
+        const auto body = loopBody()
+                              .weight("bias", {6})
+                              .op("Add", {"s", "bias"}, {"s_out"})
+                              .op("Neg", {"s"}, {"item"})
+                              .output("s_out", {4, 6})
+                              .output("item", {4, 6});
+        VERIFY_FACTORS(loop(body, {"y", "items"}), "call", "i2d0 i2d1");
+    }
+    void branchesInsideLoops() {
+        const auto yes = ModelBuilder(17).op("Relu", {"s"}, {"a"}).output("a", {4, 6});
+        const auto no =
+            ModelBuilder(17).weight("k", {6}).op("Mul", {"s", "k"}, {"b"}).output("b", {4, 6});
+        const auto body = loopBody()
+                              .scalar("one", 1)
+                              .op("Less", {"i", "one"}, {"early"})
+                              .op("If", {"early"}, {"s_out"}, "inner",
+                                  {{"then_branch", yes.graph()}, {"else_branch", no.graph()}})
+                              .output("s_out", {4, 6});
+        VERIFY_FACTORS(loop(body, {"y"}), "call", "i2d0 i2d1");
+    }
+    void scans() {
+        const auto body = ModelBuilder(17)
+                              .input("s", {4, 6})
+                              .input("item", {4, 6})
+                              .op("Add", {"s", "item"}, {"s_out"})
+                              .op("Softmax", {"s_out"}, {"o"}, "norm", {{"axis", 1}})
+                              .output("s_out", {4, 6})
+                              .output("o", {4, 6});
+        const auto model = ModelBuilder(17)
+                               .input("x", {4, 6})
+                               .input("items", {4, 5, 6})
+                               .op("Scan", {"x", "items"}, {"y", "all"}, "call",
+                                   {{"body", body.graph("body")},
+                                    {"num_scan_inputs", 1},
+                                    {"scan_input_axes", {1}}})
+                               .output("y")
+                               .output("all");
+        VERIFY_FACTORS(model, "call", "i0d0");
+    }
+    void functions() {
+        const auto body =
+            ModelBuilder(17)
+                .input("a", {})
+                .input("w", {})
+                .op("MatMul", {"a", "w"}, {"m"}, "product")
+                .op("Constant", {}, {"shape"}, "", {{"value", intTensor("shape", {3}, {4, 2, 4})}})
+                .op("Reshape", {"m", "shape"}, {"b"}, "heads")
+                .output("b");
+        const auto model = ModelBuilder(17)
+                               .function("my", "Project", body)
+                               .opset("my", 1)
+                               .input("x", {4, 6})
+                               .weight("w", {6, 8})
+                               .op("Project", {"x", "w"}, {"y"}, "call", {}, "my")
+                               .output("y", {4, 2, 4});
+        VERIFY_FACTORS(model, "call", "i0d0 i1d1 i1d1_2");
+    }
+};
+
+QTEST_GUILESS_MAIN(TstPlanBodies)
+#include "tst_plan_bodies.moc"
