@@ -143,6 +143,10 @@ private:
 
 }  // namespace
 
+Tile tileOf(const CellGrid& cells, std::vector<std::vector<std::int64_t>> classes) {
+    return TileFinder(cells).one(std::move(classes));
+}
+
 std::vector<DeviceTiles> tilesOf(const CellGrid& cells) {
     return TileFinder(cells).run();
 }
@@ -154,7 +158,3 @@ const std::vector<DeviceTiles>& TileCache::of(const std::shared_ptr<const CellGr
 }
 
 }  // namespace shardwright::lowering
-Tile tileOf(const CellGrid& cells, std::vector<std::vector<std::int64_t>> classes) {
-    return TileFinder(cells).one(std::move(classes));
-}
-

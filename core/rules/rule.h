@@ -125,6 +125,8 @@ struct Rule {
 
 using RulePtr = std::shared_ptr<const Rule>;
 
+class Registry;
+
 /// What a family's builder gets to see of a node.
 struct NodeContext {
     const GraphIndex& graph;
@@ -133,8 +135,6 @@ struct NodeContext {
     int opset = 0;  ///< Of the node's domain.
 
     bool hasInput(std::size_t slot) const;
-class Registry;
-
     const TensorInfo& input(std::size_t slot) const;  ///< Of an omitted slot: an empty TensorInfo.
     const TensorInfo& output(std::size_t slot) const;
     bool hasOutput(std::size_t slot) const;
@@ -164,6 +164,10 @@ public:
     static std::shared_ptr<const RuleTable> build(std::shared_ptr<const Model> model,
                                                   std::shared_ptr<const ShapeTable> shapes,
                                                   const CancelToken& = {});
+    /// With the operators of `registry` instead of the standard ones.
+    static std::shared_ptr<const RuleTable> build(std::shared_ptr<const Model> model,
+                                                  std::shared_ptr<const ShapeTable> shapes,
+                                                  const CancelToken&, const Registry& registry);
     const RulePtr& of(NodeId id) const { return m_rules[id.index()]; }
 
 private:
@@ -171,7 +175,3 @@ private:
 };
 
 }  // namespace shardwright
-    /// With the operators of `registry` instead of the standard ones.
-    static std::shared_ptr<const RuleTable> build(std::shared_ptr<const Model> model,
-                                                  std::shared_ptr<const ShapeTable> shapes,
-                                                  const CancelToken&, const Registry& registry);
