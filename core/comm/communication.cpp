@@ -195,7 +195,9 @@ private:
                   NodeReshards& found) {
         const CellGrid& cells = *meaning.solution->cells;
         const LayoutRef& layout = meaning.inputs[slot].layout;
-        if (!layout || slot >= node.inputs.size() || !cells.hasHalo(slot))
+        // Of a value that is everywhere, each device has what it needs.
+        if (!layout || !meaning.inputs[slot].arrives || slot >= node.inputs.size() ||
+            !cells.hasHalo(slot))
             return;
         const ValueId value = node.inputs[slot];
         // Not the key of an output's plan: those are numbered from 0.

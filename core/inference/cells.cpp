@@ -39,10 +39,29 @@ std::vector<std::int64_t> CellGrid::coordinates(std::int64_t cell) const {
     return coordinates;
 }
 
+namespace {
+
+bool hasFactor(const TensorMap& map, int factor) {
+    return std::any_of(map.dims.begin(), map.dims.end(), [&](const auto& factors) {
+        return std::find(factors.begin(), factors.end(), factor) != factors.end();
+    });
+}
+
+/// A sum over no elements is a result, too: a factor of size 0 empties a cell only where it leaves
+/// every output without elements.
+bool empties(const Rule& rule, std::size_t factor) {
+    return rule.factors[factor].size > 0 ||
+           std::all_of(rule.outputs.begin(), rule.outputs.end(), [&](const TensorMap& output) {
+               return !output.present || hasFactor(output, static_cast<int>(factor));
+           });
+}
+
+}  // namespace
+
 bool CellGrid::emptyCell(std::int64_t cell) const {
     const auto at = coordinates(cell);
     for (std::size_t f = 0; f < cuts.size(); ++f)
-        if (cuts[f].elements(at[f]).empty())
+        if (cuts[f].elements(at[f]).empty() && empties(*rule, f))
             return true;
     return false;
 }
@@ -56,7 +75,8 @@ Box boxOf(const CellGrid& grid, const TensorMap& map, const std::vector<std::int
         IndexSet set(0, 1);
         for (const int f : factors) {
             const auto index = static_cast<std::size_t>(f);
-            set = indexProduct(set, grid.cuts[index].elements(at[index]), grid.rule->factors[index].size);
+            set = indexProduct(set, grid.cuts[index].elements(at[index]),
+                               grid.rule->factors[index].size);
         }
         box.dims.push_back(std::move(set));
     }
@@ -66,7 +86,21 @@ Box boxOf(const CellGrid& grid, const TensorMap& map, const std::vector<std::int
 }  // namespace
 
 Box CellGrid::inputBox(std::size_t slot, const std::vector<std::int64_t>& at) const {
-    return boxOf(*this, rule->inputs[slot], at);
+    Box box = boxOf(*this, rule->inputs[slot], at);
+    for (const SliceExtra& slice : rule->slices) {
+        const auto f = static_cast<std::size_t>(slice.factor);
+        if (slice.window && slice.inputSlot == static_cast<int>(slot) && cuts[f].split())
+            box.dims[static_cast<std::size_t>(slice.dim)] = windowIndices(
+                slicedIndices(cuts[f].elements(at[f]), slice), slice, rule->factors[f].size);
+    }
+    return box;
+}
+
+bool CellGrid::hasHalo(std::size_t slot) const {
+    return std::any_of(rule->slices.begin(), rule->slices.end(), [&](const SliceExtra& slice) {
+        return slice.window && slice.inputSlot == static_cast<int>(slot) &&
+               cuts[static_cast<std::size_t>(slice.factor)].split();
+    });
 }
 
 Box CellGrid::outputBox(std::size_t slot, const std::vector<std::int64_t>& at) const {
@@ -74,7 +108,8 @@ Box CellGrid::outputBox(std::size_t slot, const std::vector<std::int64_t>& at) c
     for (const SliceExtra& slice : rule->slices)
         if (slice.outputSlot == static_cast<int>(slot)) {
             const auto f = static_cast<std::size_t>(slice.factor);
-            box.dims[static_cast<std::size_t>(slice.dim)] = slicedIndices(cuts[f].elements(at[f]), slice);
+            box.dims[static_cast<std::size_t>(slice.dim)] =
+                slicedIndices(cuts[f].elements(at[f]), slice);
         }
     return box;
 }

@@ -51,6 +51,22 @@ IndexSet slicedIndices(const IndexSet& input, const SliceExtra& slice) {
     return IndexSet(std::move(intervals));
 }
 
+IndexSet windowIndices(const IndexSet& outputs, const SliceExtra& slice, std::int64_t size) {
+    std::vector<IndexSet::Interval> intervals;
+    for (const auto& interval : outputs.intervals()) {
+        const std::int64_t first = slice.start + interval.begin * slice.step - slice.before;
+        const std::int64_t last = slice.start + (interval.end - 1) * slice.step + slice.after;
+        const IndexSet::Interval read{std::max<std::int64_t>(first, 0),
+                                      std::min<std::int64_t>(last + 1, size)};
+        if (read.begin < read.end)
+            intervals.push_back(read);
+    }
+    IndexSet set;
+    for (const auto& interval : intervals)  // Those of neighbouring outputs overlap.
+        set = set.unite(IndexSet(interval.begin, interval.end));
+    return set;
+}
+
 Component componentWithEdges(std::int64_t size, const std::vector<std::int64_t>& edges) {
     std::int64_t step = 0;
     for (const std::int64_t edge : edges)
@@ -58,7 +74,8 @@ Component componentWithEdges(std::int64_t size, const std::vector<std::int64_t>&
             step = std::gcd(step, edge);
     if (step == 0)
         return {size, 1};
-    // A cut into k has blocks of ceil(size / k); take the largest divisor of `step` that some k gives.
+    // A cut into k has blocks of ceil(size / k); take the largest divisor of `step` that some k
+    // gives.
     for (std::int64_t parts = 1; parts <= step; ++parts) {
         if (step % parts != 0)
             continue;

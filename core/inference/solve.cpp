@@ -5,13 +5,29 @@
 #include "inference/index_product.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace shardwright {
 
 namespace {
 
+/// More cells are not worked with: hostile files ask for any number of them.
+constexpr std::int64_t kMostCells = std::int64_t{1} << 20, kMostWork = std::int64_t{1} << 26;
+
+std::int64_t saturatingProduct(std::int64_t a, std::int64_t b) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    return a != 0 && b > kMost / a ? kMost : a * b;
+}
+
 DeviceGroup intersect(const DeviceGroup& a, const DeviceGroup& b) {
     DeviceGroup result;
+    const DeviceGroup &few = a.size() < b.size() ? a : b, &many = a.size() < b.size() ? b : a;
+    if (many.size() / 16 > few.size()) {
+        std::copy_if(few.begin(), few.end(), std::back_inserter(result), [&](DeviceId device) {
+            return std::binary_search(many.begin(), many.end(), device);
+        });
+        return result;
+    }
     std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(result));
     return result;
 }
@@ -25,7 +41,8 @@ void unite(DeviceGroup& into, const DeviceGroup& more) {
 /// For one input: how a cell's coordinates on the factors of each dimension give the shard number.
 class ShardLookup {
 public:
-    ShardLookup(const CellGrid& grid, const TensorMap& map, const Layout& layout) : m_layout(layout) {
+    ShardLookup(const CellGrid& grid, const TensorMap& map, const Layout& layout)
+        : m_layout(layout) {
         for (std::size_t d = 0; d < map.dims.size(); ++d) {
             Dim dim;
             dim.shards = 1;
@@ -58,7 +75,8 @@ private:
     struct Dim {
         std::vector<std::size_t> factors;
         std::int64_t shards = 1;
-        std::vector<std::int64_t> table;  ///< Shard of this dimension by the classes of its factors, row-major.
+        std::vector<std::int64_t>
+            table;  ///< Shard of this dimension by the classes of its factors, row-major.
     };
 
     static void fill(const CellGrid& grid, const std::vector<Component>& components, Dim& dim) {
@@ -73,7 +91,8 @@ private:
             }
             total *= first[i].size();
         }
-        // An empty block has no element: it is the block of the same number where the dimension is one factor.
+        // An empty block has no element: it is the block of the same number where the dimension is
+        // one factor.
         dim.table.resize(total, 0);
         for (std::size_t index = 0; index < total; ++index) {
             std::size_t rest = index;
@@ -86,8 +105,9 @@ private:
                 element += start * unit;
                 unit *= grid.rule->factors[dim.factors[i]].size;
             }
-            dim.table[index] = empty ? std::min<std::int64_t>(static_cast<std::int64_t>(index), dim.shards - 1)
-                                     : shardOfElement(components, element);
+            dim.table[index] =
+                empty ? std::min<std::int64_t>(static_cast<std::int64_t>(index), dim.shards - 1)
+                      : shardOfElement(components, element);
         }
     }
 
@@ -111,6 +131,8 @@ public:
             if (m_inputs[slot] && m_rule.inputs[slot].present && !m_rule.inputs[slot].shapeOnly)
                 cutBy(slot);
         checkKinds();
+        if (m_solution.problems.empty())
+            checkSize(outputs);
         if (!m_solution.problems.empty())
             return std::move(m_solution);
         placeCells();
@@ -152,9 +174,19 @@ private:
         }
     }
 
-    bool hasSlice(std::size_t factor) const {
-        return std::any_of(m_rule.slices.begin(), m_rule.slices.end(),
-                           [&](const SliceExtra& s) { return s.factor == static_cast<int>(factor); });
+    /// Windows are computed over one contiguous block at a time.
+    bool hasExtra(std::size_t factor) const {
+        return std::any_of(m_rule.slices.begin(), m_rule.slices.end(), [&](const SliceExtra& s) {
+            return s.factor == static_cast<int>(factor) && (!s.window || contiguous(factor));
+        });
+    }
+
+    bool contiguous(std::size_t factor) const {
+        const FactorCut& cut = m_grid->cuts[factor];
+        for (std::int64_t c = 0; c < cut.classes(); ++c)
+            if (cut.elements(c).intervals().size() > 1)
+                return false;
+        return true;
     }
 
     void checkKinds() {
@@ -162,12 +194,13 @@ private:
         for (const auto& cut : m_cutBy) {
             const Factor& factor = m_rule.factors[cut.factor];
             const bool whole = factor.kind == FactorKind::Whole;
-            const bool neighbour = factor.kind == FactorKind::Neighbour && !hasSlice(cut.factor);
+            const bool neighbour = factor.kind == FactorKind::Neighbour && !hasExtra(cut.factor);
             if ((!whole && !neighbour) || told[cut.factor])
                 continue;
             told[cut.factor] = true;
             MeaningProblem problem{};
-            problem.kind = whole ? MeaningProblem::Kind::SplitWhole : MeaningProblem::Kind::SplitNeighbour;
+            problem.kind =
+                whole ? MeaningProblem::Kind::SplitWhole : MeaningProblem::Kind::SplitNeighbour;
             problem.slot = static_cast<int>(cut.slot);
             problem.dim = static_cast<int>(cut.dim);
             problem.factor = static_cast<int>(cut.factor);
@@ -175,24 +208,58 @@ private:
         }
     }
 
+    /// Bounds what the rest works with, before any of it is made.
+    void checkSize(const std::vector<const TensorInfo*>& outputs) {
+        std::int64_t cells = 1;
+        for (const FactorCut& cut : m_grid->cuts)
+            cells = saturatingProduct(cells, cut.classes());
+        bool tooMany = cells > kMostCells;
+        for (const FactorCut& cut : m_grid->cuts)
+            tooMany = tooMany || isTooFine(cut.components);
+        for (std::size_t slot = 0; slot < m_rule.outputs.size() && slot < outputs.size(); ++slot)
+            for (const auto& factors : m_rule.outputs[slot].dims) {
+                std::vector<Component> dim;
+                for (const int f : factors) {
+                    const auto& cut = m_grid->cuts[static_cast<std::size_t>(f)].components;
+                    dim.insert(dim.end(), cut.begin(), cut.end());
+                }
+                tooMany = tooMany || isTooFine(dim);
+            }
+        if (tooMany)
+            tooFine(cells);
+    }
+
+    void tooFine(std::int64_t cells) {
+        MeaningProblem problem{};
+        problem.kind = MeaningProblem::Kind::TooFine;
+        problem.slot = m_cutBy.empty() ? -1 : static_cast<int>(m_cutBy.front().slot);
+        problem.cells = cells;
+        m_solution.problems.push_back(problem);
+    }
+
     void placeCells() {
         std::vector<std::pair<std::size_t, ShardLookup>> lookups;
         for (std::size_t slot = 0; slot < m_rule.inputs.size() && slot < m_inputs.size(); ++slot)
             if (m_inputs[slot] && m_rule.inputs[slot].present && !m_rule.inputs[slot].shapeOnly)
-                lookups.emplace_back(slot, ShardLookup(*m_grid, m_rule.inputs[slot], *m_inputs[slot]));
+                lookups.emplace_back(slot,
+                                     ShardLookup(*m_grid, m_rule.inputs[slot], *m_inputs[slot]));
         std::int64_t cells = 1;
         for (const FactorCut& cut : m_grid->cuts)
             cells *= cut.classes();
         m_grid->devices.reserve(static_cast<std::size_t>(cells));
+        std::int64_t work = 0;  // Devices looked at: groups may be as large as cells are many.
         MeaningProblem problem{};
         problem.kind = MeaningProblem::Kind::NoDevice;
         for (std::int64_t cell = 0; cell < cells; ++cell) {
             const auto at = m_grid->coordinates(cell);
-            DeviceGroup devices = m_solution.devices;
             std::size_t emptiedBy = 0;
-            for (std::size_t i = 0; i < lookups.size() && !devices.empty(); ++i) {
-                devices = intersect(devices, lookups[i].second.holders(*m_grid, at));
-                emptiedBy = i;
+            DeviceGroup devices = holdersOfAll(lookups, at, emptiedBy);
+            work += static_cast<std::int64_t>(devices.size());
+            for (const auto& [slot, lookup] : lookups)
+                work += static_cast<std::int64_t>(lookup.holders(*m_grid, at).size());
+            if (work > kMostWork) {
+                tooFine(cells);
+                return;
             }
             if (devices.empty() && !lookups.empty() && !m_grid->emptyCell(cell)) {
                 if (problem.cellsWithoutDevice++ == 0)
@@ -205,7 +272,23 @@ private:
             m_solution.problems.push_back(problem);
     }
 
-    void blame(MeaningProblem& problem, const std::vector<std::pair<std::size_t, ShardLookup>>& lookups,
+    /// The node's devices that hold what a cell needs of every input; `last` is the input that was
+    /// looked at last.
+    DeviceGroup holdersOfAll(const std::vector<std::pair<std::size_t, ShardLookup>>& lookups,
+                             const std::vector<std::int64_t>& at, std::size_t& last) const {
+        if (lookups.empty())
+            return m_solution.devices;
+        DeviceGroup devices = intersect(m_solution.devices, lookups[0].second.holders(*m_grid, at));
+        last = 0;
+        for (std::size_t i = 1; i < lookups.size() && !devices.empty(); ++i) {
+            devices = intersect(devices, lookups[i].second.holders(*m_grid, at));
+            last = i;
+        }
+        return devices;
+    }
+
+    void blame(MeaningProblem& problem,
+               const std::vector<std::pair<std::size_t, ShardLookup>>& lookups,
                std::size_t emptiedBy, const std::vector<std::int64_t>& at) const {
         problem.slot = static_cast<int>(lookups[emptiedBy].first);
         const DeviceGroup& mine = lookups[emptiedBy].second.holders(*m_grid, at);
@@ -218,14 +301,16 @@ private:
             problem.otherSlot = static_cast<int>(lookups[0].first);
     }
 
-    /// Where output `slot` lies once its partial results are joined: each block on all devices that took part.
+    /// Where output `slot` lies once its partial results are joined: each block on all devices that
+    /// took part.
     Layout naturalLayout(std::size_t slot, const TensorInfo& info) const {
         const TensorMap& map = m_rule.outputs[slot];
         std::vector<std::int64_t> shape;
         for (std::size_t d = 0; d < map.dims.size(); ++d)
             shape.push_back(d < info.dims.size() ? std::max<std::int64_t>(info.dims[d], 0) : 1);
         std::vector<std::vector<Component>> dims(shape.size());
-        std::vector<std::vector<std::int64_t>> classOfBlock(shape.size());  // Only where a slice moved the edges.
+        std::vector<std::vector<std::int64_t>> classOfBlock(
+            shape.size());  // Only where a slice moved the edges.
         std::vector<std::int64_t> blocks(shape.size(), 1);
         for (std::size_t d = 0; d < shape.size(); ++d) {
             const SliceExtra* slice = sliceOf(slot, d);
@@ -246,8 +331,8 @@ private:
             total *= n;
         std::vector<DeviceGroup> groups(static_cast<std::size_t>(total));
         for (std::int64_t cell = 0; cell < m_grid->cellCount(); ++cell)
-            addCell(map, m_grid->coordinates(cell), classOfBlock, blocks, m_grid->devices[static_cast<std::size_t>(cell)],
-                    groups);
+            addCell(map, m_grid->coordinates(cell), classOfBlock, blocks,
+                    m_grid->devices[static_cast<std::size_t>(cell)], groups);
         return Layout(std::move(shape), std::move(dims), std::move(groups));
     }
 
@@ -287,14 +372,17 @@ private:
     }
 
     void addCell(const TensorMap& map, const std::vector<std::int64_t>& at,
-                 const std::vector<std::vector<std::int64_t>>& classOfBlock, const std::vector<std::int64_t>& blocks,
-                 const DeviceGroup& devices, std::vector<DeviceGroup>& groups) const {
-        // Per dimension the blocks that this cell fills; more than one only where a slice moved the edges.
+                 const std::vector<std::vector<std::int64_t>>& classOfBlock,
+                 const std::vector<std::int64_t>& blocks, const DeviceGroup& devices,
+                 std::vector<DeviceGroup>& groups) const {
+        // Per dimension the blocks that this cell fills; more than one only where a slice moved the
+        // edges.
         std::vector<std::int64_t> shards{0};
         for (std::size_t d = 0; d < map.dims.size(); ++d) {
             std::int64_t index = 0;
             for (const int f : map.dims[d])
-                index = index * m_grid->cuts[static_cast<std::size_t>(f)].classes() + at[static_cast<std::size_t>(f)];
+                index = index * m_grid->cuts[static_cast<std::size_t>(f)].classes() +
+                        at[static_cast<std::size_t>(f)];
             std::vector<std::int64_t> next;
             for (const std::int64_t shard : shards) {
                 if (classOfBlock[d].empty()) {
@@ -323,7 +411,8 @@ private:
 
 }  // namespace
 
-NodeSolution solveNode(const RulePtr& rule, const DeviceGroup& devices, const std::vector<LayoutRef>& inputs,
+NodeSolution solveNode(const RulePtr& rule, const DeviceGroup& devices,
+                       const std::vector<LayoutRef>& inputs,
                        const std::vector<const TensorInfo*>& outputs, LayoutPool& pool) {
     return Solver(rule, devices, inputs).run(outputs, pool);
 }

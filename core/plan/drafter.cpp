@@ -84,6 +84,10 @@ void Drafter::partitioned(const NodeInfo& node) {
         if (meaning.inputs[slot].layout && meaning.inputs[slot].arrives && !shapeOnly)
             m_reshards.arriving(meaning.inputs[slot], inputValue(node, slot), node.id);
     }
+    for (std::size_t slot = 0; slot < node.inputs.size(); ++slot)
+        if (meaning.inputs[slot].layout && meaning.inputs[slot].arrives && cells.hasHalo(slot))
+            m_reshards.halo(meaning.solution->cells, meaning.inputs[slot], slot, node.inputs[slot],
+                            node.id);
     std::vector<Form> raw(node.outputs.size());
     for (const DeviceTiles& tiles : m_tiles.of(meaning.solution->cells))
         for (const Tile& tile : tiles.tiles) {
@@ -137,6 +141,9 @@ int Drafter::tileInput(const NodeInfo& node, std::size_t slot, DeviceId device, 
         return -1;
     const SlotMeaning& s = meaning.inputs[slot];
     const Box box = slot < tile.inputs.size() ? tile.inputs[slot] : m_context.whole(value, node.id);
+    if (s.layout && s.arrives && cells.hasHalo(slot))
+        return m_values.fetch(m_reshards.halo(meaning.solution->cells, s, slot, value, node.id),
+                              device, value, box, node.id);
     if (s.layout && s.arrives)
         return m_values.fetch(m_reshards.arriving(s, value, node.id), device, value, box, node.id);
     if (!m_context.sized(value))

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/reshards.h"
 
+#include "comm/halo.h"
+
 #include <algorithm>
 #include <set>
 
@@ -25,8 +27,8 @@ Form& Reshards::arriving(const SlotMeaning& slot, ValueId value, NodeId reader) 
                            context.analysis.configuration.mesh, context.bits(value));
     });
     Form& source = m_values.form(value, slot.arrives.get());
-    Form moved =
-        apply({*plan, ReduceKind::None, slot.layout, value, reader, CommPhase::Input}, source);
+    Form moved = apply(
+        {*plan, ReduceKind::None, boxesOf(slot.layout), value, reader, CommPhase::Input}, source);
     return m_values.form(value, slot.layout.get()) = std::move(moved);
 }
 
@@ -41,7 +43,30 @@ Form Reshards::declared(const std::shared_ptr<const CellGrid>& cells, std::size_
         return planReshard(piecesOf(*cells, slot), reduce, *layout,
                            context.analysis.configuration.mesh, context.bits(value));
     });
-    return apply({*plan, reduce, layout, value, node, CommPhase::Output}, raw);
+    return apply({*plan, reduce, boxesOf(layout), value, node, CommPhase::Output}, raw);
+}
+
+Form& Reshards::halo(const std::shared_ptr<const CellGrid>& cells, const SlotMeaning& slot,
+                     std::size_t number, ValueId value, NodeId reader) {
+    const auto [place, isNew] = m_halos.try_emplace({reader, number});
+    Form& wanted = place->second;
+    if (!isNew)
+        return wanted;
+    const Context& context = m_values.context();
+    const ReshardPlan plan = planHalo(*cells, number, *slot.layout,
+                                      context.analysis.configuration.mesh, context.bits(value));
+    Form& source = arriving(slot, value, reader);
+    wanted =
+        apply({plan, ReduceKind::None, haloBoxes(*cells, number), value, reader, CommPhase::Input},
+              source);
+    return wanted;
+}
+
+std::vector<WantedBoxes> Reshards::boxesOf(const LayoutRef& layout) {
+    std::vector<WantedBoxes> wanted;
+    for (const DeviceId device : layout->devices())
+        wanted.push_back({device, m_values.holding(layout, device)});
+    return wanted;
 }
 
 Form Reshards::apply(const Move& move, Form& source) {
@@ -49,8 +74,8 @@ Form Reshards::apply(const Move& move, Form& source) {
     std::vector<DraftExchange> exchanges;
     for (const GroupOperation& group : move.plan.groups)
         exchanges.push_back(exchange(move, group, source));
-    for (const DeviceId device : move.target->devices())
-        for (const Box& box : m_values.holding(move.target, device)) {
+    for (const auto& [device, boxes] : move.target)
+        for (const Box& box : boxes) {
             int target = -1;
             for (std::size_t g = 0; g < exchanges.size(); ++g) {
                 const GroupOperation& group = move.plan.groups[g];

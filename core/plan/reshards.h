@@ -4,6 +4,7 @@
 #include "plan/local_values.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <unordered_map>
 
@@ -17,6 +18,9 @@ public:
     /// The value as input `slot` of a node sees it, brought there once for all consumers that want
     /// the same.
     Form& arriving(const SlotMeaning& slot, ValueId value, NodeId reader);
+    /// What the devices of a node read of its input `slot`, with what windows read of neighbours.
+    Form& halo(const std::shared_ptr<const CellGrid>& cells, const SlotMeaning& slot,
+               std::size_t number, ValueId value, NodeId reader);
     /// Joins the partial results in `raw` (or moves complete ones) into the declared layout.
     Form declared(const std::shared_ptr<const CellGrid>& cells, std::size_t slot, Form& raw,
                   const LayoutRef& layout, ValueId value, NodeId node);
@@ -25,11 +29,12 @@ private:
     struct Move {
         const ReshardPlan& plan;
         ReduceKind reduce;
-        const LayoutRef& target;
+        std::vector<WantedBoxes> target;
         ValueId value;
         NodeId node;
         CommPhase phase;
     };
+    std::vector<WantedBoxes> boxesOf(const LayoutRef& layout);
     std::shared_ptr<const ReshardPlan> planFor(const void* source, std::size_t slot,
                                                const Layout* target, int bits,
                                                const std::function<ReshardPlan()>& make);
@@ -52,6 +57,7 @@ private:
         }
     };
     LocalValues& m_values;
+    std::map<std::pair<NodeId, std::size_t>, Form> m_halos;  ///< By node and input.
     std::unordered_map<PlanKey, std::shared_ptr<const ReshardPlan>, PlanKeyHash> m_plans;
 };
 

@@ -167,6 +167,7 @@ void TileWriter::apply(const Rewrite& rewrite, onnx::NodeProto& node) {
             attribute.set_i(localProduct(rewrite.factors));
             break;
         }
+        case Rewrite::Kind::LocalPads: setPads(rewrite, node); break;
         case Rewrite::Kind::SetAttribute:
             if (isSplit(m_cells, rewrite)) {
                 dropAttribute(node, rewrite.name);
@@ -225,6 +226,32 @@ std::string TileWriter::localShape(const Rewrite& rewrite) {
                ? m_writer.constant(integerTensor(onnx::TensorProto::INT32,
                                                  {static_cast<std::int64_t>(sizes.size())}, sizes))
                : m_writer.ints(sizes);
+}
+
+/// The local input ends where the last window of the tile does, or where the tensor does; what the
+/// windows read beyond the tensor is padding.
+void TileWriter::setPads(const Rewrite& rewrite, onnx::NodeProto& node) const {
+    std::vector<std::int64_t> pads = rewrite.axes;
+    bool changed = false;
+    for (const SliceExtra& slice : m_cells.rule->slices) {
+        const auto f = static_cast<std::size_t>(slice.factor);
+        const auto& outputs = m_tile.outputs[static_cast<std::size_t>(slice.outputSlot)]
+                                  .dims[static_cast<std::size_t>(slice.dim)]
+                                  .intervals();
+        if (!slice.window || !m_cells.cuts[f].split() || outputs.empty())
+            continue;
+        const std::int64_t first = slice.start + outputs.front().begin * slice.step - slice.before;
+        const std::int64_t last = slice.start + (outputs.back().end - 1) * slice.step + slice.after;
+        const auto dim = static_cast<std::size_t>(slice.dim - rewrite.dim);
+        pads[dim] = std::max<std::int64_t>(0, -first);
+        pads[pads.size() / 2 + dim] =
+            std::max<std::int64_t>(0, last - (m_cells.rule->factors[f].size - 1));
+        changed = true;
+    }
+    if (!changed)
+        return;
+    dropAttribute(node, "auto_pad");
+    setAttribute(node, rewrite.name, pads);
 }
 
 std::vector<std::int64_t> TileWriter::localSizes(int dim) const {

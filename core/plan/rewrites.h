@@ -34,6 +34,7 @@ private:
     void runAsReshape(const Rewrite& rewrite, onnx::NodeProto& node);
     void setSizes(const Rewrite& rewrite, onnx::NodeProto& node);
     void scale(const Rewrite& rewrite);
+    void setPads(const Rewrite& rewrite, onnx::NodeProto& node) const;
     void writeSlices(int output);
     void setInput(int slot, std::string name);
     std::string localShape(const Rewrite& rewrite);

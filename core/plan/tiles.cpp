@@ -72,7 +72,7 @@ private:
             std::size_t product = 1;
             for (const auto& c : classes)
                 product *= c.size();
-            if (product == part.size()) {
+            if (product == part.size() && windowsAreBlocks(classes)) {
                 tiles.push_back(tile(classes));
                 continue;
             }
@@ -80,6 +80,20 @@ private:
                 tiles.push_back(tile(classesOf({at})));
         }
         return tiles;
+    }
+
+    /// A kernel slides over one contiguous block.
+    bool windowsAreBlocks(const std::vector<std::vector<std::int64_t>>& classes) const {
+        return std::all_of(m_cells.rule->slices.begin(), m_cells.rule->slices.end(),
+                           [&](const SliceExtra& slice) {
+                               if (!slice.window)
+                                   return true;
+                               const auto f = static_cast<std::size_t>(slice.factor);
+                               IndexSet set;
+                               for (const std::int64_t c : classes[f])
+                                   set = set.unite(m_elements[f][static_cast<std::size_t>(c)]);
+                               return set.intervals().size() <= 1;
+                           });
     }
 
     std::vector<std::vector<std::int64_t>> classesOf(const std::vector<Coordinates>& cells) const {
@@ -99,6 +113,13 @@ private:
         tile.classes = std::move(classes);
         for (const TensorMap& map : rule.inputs)
             tile.inputs.push_back(box(map, tile));
+        for (const SliceExtra& slice : rule.slices) {
+            const auto f = static_cast<std::size_t>(slice.factor);
+            if (slice.window && m_cells.cuts[f].split())
+                tile.inputs[static_cast<std::size_t>(slice.inputSlot)]
+                    .dims[static_cast<std::size_t>(slice.dim)] = windowIndices(
+                    slicedIndices(elements(f, tile), slice), slice, rule.factors[f].size);
+        }
         for (std::size_t slot = 0; slot < rule.outputs.size(); ++slot) {
             tile.outputs.push_back(box(rule.outputs[slot], tile));
             for (const SliceExtra& slice : rule.slices)

@@ -58,6 +58,24 @@ std::optional<Rule> buildGemmFastGelu(const NodeContext& context) {
     return maker.finish();
 }
 
+/// Windows over whole dimensions: where another input lies as the result does, no device would have
+/// what the windows of its shard add to.
+void dropHalos(Rule& rule) {
+    for (const SliceExtra& slice : rule.slices) {
+        Factor place = rule.factors[static_cast<std::size_t>(slice.factor)];
+        place.name = "o" + place.name;
+        place.kind = FactorKind::Whole;
+        place.size = slice.count;
+        rule.outputs[static_cast<std::size_t>(slice.outputSlot)]
+            .dims[static_cast<std::size_t>(slice.dim)] = {static_cast<int>(rule.factors.size())};
+        rule.flopsPerPoint /= static_cast<double>(slice.count);
+        rule.factors.push_back(std::move(place));
+    }
+    rule.slices.clear();
+    std::erase_if(rule.rewrites,
+                  [](const Rewrite& rewrite) { return rewrite.kind == Rewrite::Kind::LocalPads; });
+}
+
 /// Z is added before the activation.
 std::optional<Rule> buildFusedConv(const NodeContext& context) {
     const bool activated = !context.attribute("activation", "").empty();
@@ -67,6 +85,7 @@ std::optional<Rule> buildFusedConv(const NodeContext& context) {
         return rule;
     if (context.input(3).dims != context.output(0).dims)
         return std::nullopt;
+    dropHalos(*rule);
     rule->inputs[3] = rule->outputs[0];
     rule->inputs[3].addedOnce = true;
     return rule;

@@ -21,7 +21,7 @@ void localCount(RuleMaker& maker, const char* attribute, int factor) {
 
 /// Factors of a convolution. Channels are groups of channels; each group is a convolution of its
 /// own, so that a depthwise one is parallel over its channels.
-///   2 groups     n (g c+) h~ w~, (g o) c+ kh^ kw^, (g o) -> n (g o) oh^ ow^
+///   2 groups     n (g c+) h~ w~, (g o) c+ kh^ kw^, (g o) -> n (g o) h~ w~
 class ConvMaker {
 public:
     /// `kWhole` says why the channels may not be summed in parts, if so.
@@ -51,8 +51,8 @@ public:
         auto windows = windowsOf(m_maker, kernel, spatialSizes(wide));
         if (transposed)
             noteGivenSizes(windows);
-        m_spatial =
-            spatialDims(m_maker, windows, spatialSizes(wide), spatialSizes(narrow), transposed);
+        m_spatial = spatialDims(m_maker, windows, spatialSizes(wide), spatialSizes(narrow),
+                                transposed ? -1 : static_cast<int>(m_xSlot));
         if (m_maker.failed())
             return false;
         m_n = m_maker.parallel("n", x[0]);

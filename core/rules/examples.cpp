@@ -11,8 +11,9 @@ namespace shardwright {
 const std::vector<OperatorExample>& operatorExamples() {
     static const std::vector<OperatorExample> kExamples = [] {
         std::vector<OperatorExample> all = onnxExamples();
-        for (OperatorExample& example : contribExamples())
-            all.push_back(std::move(example));
+        for (auto* rows : {machineLearningExamples, contribExamples})
+            for (OperatorExample& example : rows())
+                all.push_back(std::move(example));
         return all;
     }();
     return kExamples;

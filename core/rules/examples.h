@@ -34,6 +34,7 @@ Result<std::shared_ptr<const Model>> exampleModel(const OperatorExample& example
 
 // Rows by domain, each in its own file.
 std::vector<OperatorExample> onnxExamples();
+std::vector<OperatorExample> machineLearningExamples();
 std::vector<OperatorExample> contribExamples();
 
 /// The newest version of a domain's operators that the linked libonnx knows; 1 where it knows none.

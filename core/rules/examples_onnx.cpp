@@ -170,6 +170,29 @@ constexpr Row kRows[] = {
     {"RandomNormalLike", "(float[4,6] x) => (y) { y = RandomNormalLike(x) }"},
     {"RandomUniformLike", "(float[4,6] x) => (y) { y = RandomUniformLike(x) }"},
 
+    // Sequences, optionals and strings.
+    {"ConcatFromSequence", "(seq(float[4,6]) s) => (float[4,12] y) { y = ConcatFromSequence<axis = 1>(s) }"},
+    {"Optional", "(float[4,6] x) => (y) { y = Optional(x) }"},
+    {"OptionalGetElement", "(optional(float[4,6]) x) => (float[4,6] y) { y = OptionalGetElement(x) }"},
+    {"OptionalHasElement", "(optional(float[4,6]) x) => (bool y) { y = OptionalHasElement(x) }"},
+    {"SequenceAt", "(seq(float[4,6]) s, int64 i) => (float[4,6] y) { y = SequenceAt(s, i) }"},
+    {"SequenceConstruct", "(float[4,6] a, float[4,6] b) => (y) { y = SequenceConstruct(a, b) }"},
+    {"SequenceEmpty", "() => (y) { y = SequenceEmpty() }"},
+    {"SequenceErase", "(seq(float[4,6]) s, int64 i) => (y) { y = SequenceErase(s, i) }"},
+    {"SequenceInsert", "(seq(float[4,6]) s, float[4,6] x) => (y) { y = SequenceInsert(s, x) }"},
+    {"SequenceLength", "(seq(float[4,6]) s) => (int64 y) { y = SequenceLength(s) }"},
+    {"SplitToSequence", "(float[4,6] x) => (y) { y = SplitToSequence(x) }"},
+    {"StringConcat", "(string[4,6] a, string[6] b) => (y) { y = StringConcat(a, b) }"},
+    {"RegexFullMatch", "(string[4,6] x) => (y) { y = RegexFullMatch<pattern = \"a*\">(x) }"},
+    {"StringNormalizer", "(string[6] x) => (string[6] y) { y = StringNormalizer(x) }"},
+    {"StringSplit", "(string[4] x) => (string[4,2] y, int64[4] n) { y, n = StringSplit(x) }"},
+
+    // Through their bodies.
+    {"If", "(bool c, float[4,6] x) => (float[4,6] y) { y = If<then_branch = yes () => (float[4,6] a) { a = Relu(x) }, else_branch = no () => (float[4,6] b) { b = Softmax(x) }>(c) }"},
+    {"Loop", "(int64 n, bool go, float[4,6] x) => (float[4,6] y) { y = Loop<body = step (int64 i, bool c, float[4,6] a) => (bool d, float[4,6] b) { d = Identity(c) b = Softmax(a) }>(n, go, x) }"},
+    {"Scan", "(float[4,6] h, float[8,4,6] x) => (float[4,6] hn, float[8,4,6] y) { hn, y = Scan<num_scan_inputs = 1, body = step (float[4,6] a, float[4,6] b) => (float[4,6] c, float[4,6] d) { c = Add(a, b) d = Softmax(c) }>(h, x) }"},
+    {"SequenceMap", "(seq(float[4,6]) s) => (seq(float[4,6]) y) { y = SequenceMap<body = each (float[4,6] a) => (float[4,6] b) { b = Relu(a) }>(s) }"},
+
     // Attention.
     {"Attention", "(float[4,4,6,8] q, float[4,2,6,8] k, float[4,2,6,8] v) => (y) { y = Attention(q, k, v) }"},
     {"RotaryEmbedding", "(float[4,2,6,8] x, float[4,6,4] cos, float[4,6,4] sin) => (y) { y = RotaryEmbedding(x, cos, sin) }"},

@@ -7,6 +7,7 @@
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace shardwright {
 
@@ -30,23 +31,26 @@ void addUses(const std::vector<TensorMap>& maps, const char* prefix, std::vector
                     {prefix + std::to_string(slot), static_cast<int>(d)});
 }
 
-OperatorRow rowOf(const OperatorEntry& entry) {
+/// `entry` may be null: an operator that has the rule of its graphs.
+OperatorRow rowOf(const std::string& domain, const std::string& op, const OperatorEntry* entry) {
     OperatorRow row;
-    row.domain = entry.domain;
-    row.op = entry.op;
-    row.family = entry.family;
-    row.strict = entry.strict;
-    row.strictReason = entry.strictReason;
-    row.dataDependent = entry.dataDependent;
-    if (const auto* schema = onnx::OpSchemaRegistry::Schema(entry.op, entry.domain)) {
+    row.domain = domain;
+    row.op = op;
+    if (entry != nullptr) {
+        row.family = entry->family;
+        row.strict = entry->strict;
+        row.strictReason = entry->strictReason;
+        row.dataDependent = entry->dataDependent;
+    }
+    if (const auto* schema = onnx::OpSchemaRegistry::Schema(op, domain)) {
         row.sinceVersion = schema->SinceVersion();
         row.deprecated = schema->Deprecated();
     }
     const auto proven = provenOperators();
     row.proven = std::any_of(proven.begin(), proven.end(), [&](const ProvenOperator& p) {
-        return p.domain == entry.domain && p.op == entry.op;
+        return p.domain == domain && p.op == op;
     });
-    const OperatorExample* example = findExample(entry.domain, entry.op);
+    const OperatorExample* example = findExample(domain, op);
     if (example == nullptr)
         return row;
     const auto model = exampleModel(*example);
@@ -57,6 +61,11 @@ OperatorRow rowOf(const OperatorEntry& entry) {
     const Rule& rule = *rules->of((*model)->graph().main().nodes.back());
     row.rule = rule.text();
     row.factors = factorRows(rule);
+    if (entry == nullptr) {
+        row.family = rule.family;
+        row.strict = rule.strict;
+        row.strictReason = rule.strictReason;
+    }
     return row;
 }
 
@@ -81,7 +90,13 @@ std::vector<FactorRow> factorRows(const Rule& rule) {
 std::vector<OperatorRow> operatorRows(const Registry& registry) {
     std::vector<OperatorRow> rows;
     for (const OperatorEntry& entry : registry.entries())
-        rows.push_back(rowOf(entry));
+        rows.push_back(rowOf(entry.domain, entry.op, &entry));
+    for (const OperatorExample& example : operatorExamples())
+        if (registry.find(example.domain, example.op) == nullptr)
+            rows.push_back(rowOf(example.domain, example.op, nullptr));
+    std::sort(rows.begin(), rows.end(), [](const OperatorRow& a, const OperatorRow& b) {
+        return std::tie(a.domain, a.op) < std::tie(b.domain, b.op);
+    });
     return rows;
 }
 

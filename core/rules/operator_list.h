@@ -47,7 +47,8 @@ struct OperatorRow {
     bool proven = false;  ///< Shown right by running it, see provenOperators().
 };
 
-/// One row an entry of the registry, in its order (by domain, then by name).
+/// One row an entry of the registry, and one each of the operators that run graphs (If, Loop, Scan,
+/// SequenceMap), which have the rule of what is in them. By domain, then by name.
 std::vector<OperatorRow> operatorRows(const Registry& registry = Registry::standard());
 
 /// docs/operators.md.

@@ -28,7 +28,8 @@ std::string shardable(const OperatorRow& row) {
             items.push_back("`" + factor.name + "`" +
                             (factor.kind == FactorKind::Reduction
                                  ? " (" + reduceKindName(factor.reduce) + ")"
-                                 : ""));
+                             : factor.kind == FactorKind::Neighbour ? " (borders)"
+                                                                    : ""));
     return list(items, ", ");
 }
 
@@ -66,7 +67,10 @@ std::string operatorsPage(const std::vector<OperatorRow>& rows) {
         "example. `k+` is summed over (`k+max` and so on: joined otherwise), `h^` must be whole, "
         "`a~` needs neighbours; `(a b)` is one dimension of two factors, `1` one without, `.` a "
         "tensor of rank 0, `_` an omitted one, `(shape)` one of which only the shape is read. "
-        "`shardwright-cli rule OP --shape ...` says the same of other shapes.\n\n"
+        "`shardwright-cli rule OP --shape ...` says the same of other shapes. Of a neighbour "
+        "factor "
+        "that can be split, what is read beyond the border of a shard is sent, or (Slice) not "
+        "read.\n\n"
         "*Profile* strict: proposal 0007 covers the operator; extended: this program does. "
         "*Proven*: every claimed split was run and compared with the whole.\n";
     std::map<std::string, std::vector<const OperatorRow*>> byDomain;

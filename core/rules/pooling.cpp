@@ -18,7 +18,7 @@ Dims joined(int n, int c, const Dims& spatial) {
 /// AveragePool, LpPool, MaxPool: every image and channel is pooled on its own, and windows side by
 /// side are, too.
 ///   kernel 2, stride 2 of [2,3,8]      n c (l kl^) -> n c l
-///   kernel 3, stride 1 of [2,3,8]      n c l~ -> n c ol^
+///   kernel 3, stride 1 of [2,3,8]      n c l~ -> n c l~
 /// The indices of MaxPool count over the whole tensor, so that nothing of it can be split.
 std::optional<Rule> buildPool(const NodeContext& context) {
     RuleMaker maker(context);
@@ -39,7 +39,7 @@ std::optional<Rule> buildPool(const NodeContext& context) {
         return maker.finish();
     }
     const auto windows = windowsOf(maker, kernel, spatialSizes(x));
-    const SpatialDims spatial = spatialDims(maker, windows, spatialSizes(x), spatialSizes(y));
+    const SpatialDims spatial = spatialDims(maker, windows, spatialSizes(x), spatialSizes(y), 0);
     const int n = maker.parallel("n", x[0]), c = maker.parallel("c", x[1]);
     maker.input(0, joined(n, c, spatial.wide));
     maker.output(0, joined(n, c, spatial.narrow));

@@ -46,13 +46,18 @@ struct TensorMap {
 };
 
 /// A slice of one factor: the output's index o reads the input's index start + o * step. The extra
-/// for Slice over a split axis.
+/// for Slice and for windows over a split axis.
 struct SliceExtra {
     int factor = -1;
     std::int64_t start = 0;
     std::int64_t step = 1;
     std::int64_t count = 0;  ///< Size of the output dimension.
     int inputSlot = 0, outputSlot = 0, dim = 0;
+    /// A window: as many elements before and behind that one are read as well, where there are any.
+    /// What lies on other devices (the halo) is brought there, and the kernel runs on what is
+    /// local.
+    std::int64_t before = 0, after = 0;
+    bool window = false;
 };
 
 /// What lowering rewrites in the local copy of the node, beside cutting inputs and outputs. All of
@@ -81,6 +86,9 @@ struct Rewrite {
         /// Input `slot` is read for its shape or type only: feed it zeros of its global shape,
         /// where `name` is "type" any tensor of its element type (CastLike).
         Placeholder,
+        LocalPads,  ///< Attribute `name` becomes what the windows of a tile need beyond the ends of
+                    ///< the tensor; `axes` are the pads of the whole, at the begin of each
+                    ///< dimension from `dim` on, then at the ends. auto_pad is dropped.
         SetAttribute,  ///< Attribute `name` becomes the string `text` when `factor` is split (the
                        ///< mean of a loss, which is summed first).
     };
@@ -95,7 +103,7 @@ struct Rewrite {
     /// ReplaceOperator: attribute `axes` becomes input 1 (ReduceSum since opset 13).
     bool axesToInput = false;
     /// Of ReplaceOperator: the axes of the operator that runs instead, where the node has none
-    /// (GlobalAveragePool); its other attributes are dropped.
+    /// (GlobalAveragePool); its other attributes are dropped. Of LocalPads: the pads.
     std::vector<std::int64_t> axes{};
     std::vector<int> dims{};  ///< Of LocalShapeInput.
     std::string text{};       ///< Of SetAttribute.

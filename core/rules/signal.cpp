@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/registry.h"
 #include "rules/rule_maker.h"
+#include "rules/spatial.h"
 
 namespace shardwright {
 
@@ -49,7 +50,20 @@ std::optional<Rule> buildDft(const NodeContext& context) {
     return maker.finish();
 }
 
-/// [2,32,1], step, window [8]      b l^ part^, 1, w^ -> b frame^ f^ opart^
+/// How frames move along the signal; nullopt: not constant.
+std::optional<Window> framesOf(const NodeContext& context, std::int64_t length) {
+    const auto step = context.constantInts(1), given = context.constantInts(3);
+    Window window;
+    window.kernel = length;
+    if (context.hasInput(2))
+        window.kernel = context.input(2).elementCount();
+    else if (context.hasInput(3))
+        window.kernel = given && given->size() == 1 ? given->front() : 0;
+    window.stride = step && step->size() == 1 ? step->front() : 0;
+    return window.kernel > 0 && window.stride > 0 ? std::optional(window) : std::nullopt;
+}
+
+/// [2,32,1], step, window [8]      b l~ part^, 1, w^ -> b l~ f^ opart^
 std::optional<Rule> buildStft(const NodeContext& context) {
     RuleMaker maker(context);
     const Sizes &x = maker.in(0), &y = maker.out(0);
@@ -58,7 +72,15 @@ std::optional<Rule> buildStft(const NodeContext& context) {
         return std::nullopt;
     const int b = maker.parallel("b", x[0]);
     const char* frames = "frames overlap, and read neighbours";
-    Dims in{{b}, {maker.neighbour("l", x[1], frames)}};
+    const int l = maker.neighbour("l", x[1], frames);
+    const auto window = framesOf(context, x[1]);
+    auto extra = window ? haloOf(*window, x[1], y[1]) : std::nullopt;
+    if (extra) {
+        extra->factor = l;
+        extra->dim = 1;
+        maker.slice(*extra);
+    }
+    Dims in{{b}, {l}};
     if (x.size() == 3)
         in.push_back({maker.whole("part", x[2], "real and imaginary parts belong together")});
     maker.input(0, std::move(in));
@@ -66,7 +88,7 @@ std::optional<Rule> buildStft(const NodeContext& context) {
     maker.wholeInput(2, "w", "each frame is multiplied with all of it");
     maker.wholeInput(3, "length", "the length is read whole");
     maker.output(0, {{b},
-                     {maker.whole("frame", y[1], frames)},
+                     {extra ? l : maker.whole("frame", y[1], frames)},
                      {maker.whole("f", y[2], "each frequency is a sum over the frame")},
                      {maker.whole("opart", y[3], "real and imaginary parts belong together")}});
     maker.flops(10 * maker.elements(y));
@@ -76,10 +98,10 @@ std::optional<Rule> buildStft(const NodeContext& context) {
 }  // namespace
 
 void registerSignal(Registry& registry) {
-    for (const auto& [op, build, axisSlot] :
-         {std::tuple{"DFT", &buildDft, 2}, {"STFT", &buildStft, 1}})
-        registry.add(
-            {"", op, "signal", false, unsupportedInProposal(op), build, {axisSlot}, {}, true, {}});
+    registry.add(
+        {"", "DFT", "signal", false, unsupportedInProposal("DFT"), buildDft, {2}, {}, true});
+    registry.add(
+        {"", "STFT", "signal", false, unsupportedInProposal("STFT"), buildStft, {1, 3}, {}, true});
 }
 
 }  // namespace shardwright

@@ -76,9 +76,30 @@ std::string spatialName(std::size_t dim, std::size_t count) {
     return count >= 1 && count <= 3 ? kNames[count - 1][dim] : "s" + std::to_string(dim);
 }
 
+std::optional<SliceExtra> haloOf(const Window& window, std::int64_t size, std::int64_t count) {
+    const std::int64_t reach = (window.kernel - 1) * window.dilation + 1;
+    if (size < 2 || count < 2 || window.padBegin < 0 || window.padEnd < 0 ||
+        window.padBegin >= reach || window.sizeGiven)
+        return std::nullopt;
+    // Windows begin at o * stride - padBegin; the own element lies in their middle, if it can.
+    const std::int64_t last = (count - 1) * window.stride;
+    const std::int64_t room = size - 1 - last;
+    if (room < 0 || last - window.padBegin + reach > size + window.padEnd)
+        return std::nullopt;
+    SliceExtra extra;
+    extra.window = true;
+    extra.start = std::clamp<std::int64_t>((reach - 1) / 2 - window.padBegin, 0, room);
+    extra.step = window.stride;
+    extra.count = count;
+    extra.before = extra.start + window.padBegin;
+    extra.after = reach - 1 - extra.before;
+    return extra;
+}
+
 SpatialDims spatialDims(RuleMaker& maker, const std::vector<Window>& windows, const Sizes& wide,
-                        const Sizes& narrow, bool wideIsOutput) {
+                        const Sizes& narrow, int wideSlot) {
     SpatialDims dims;
+    bool halo = false;
     maker.require(wide.size() == windows.size() && narrow.size() == windows.size());
     for (std::size_t d = 0; d < windows.size() && !maker.failed(); ++d) {
         const Window& window = windows[d];
@@ -98,13 +119,31 @@ SpatialDims spatialDims(RuleMaker& maker, const std::vector<Window>& windows, co
             continue;
         }
         const std::string reason = reasonOf(window);
-        if (wideIsOutput) {
+        if (auto extra = haloOf(window, wide[d], narrow[d]); extra && wideSlot >= 0) {
+            extra->factor = maker.neighbour(name, wide[d], reason);
+            extra->inputSlot = wideSlot;
+            extra->dim = static_cast<int>(d) + 2;
+            dims.wide.push_back({extra->factor});
+            dims.narrow.push_back({extra->factor});
+            maker.slice(*extra);
+            halo = true;
+        } else if (wideSlot < 0) {
             dims.narrow.push_back({maker.neighbour(name, narrow[d], reason)});
             dims.wide.push_back({maker.whole("o" + name, wide[d], reason)});
         } else {
             dims.wide.push_back({maker.neighbour(name, wide[d], reason)});
             dims.narrow.push_back({maker.whole("o" + name, narrow[d], reason)});
         }
+    }
+    if (halo) {
+        Rewrite rewrite{Rewrite::Kind::LocalPads};
+        rewrite.dim = 2;
+        rewrite.name = "pads";
+        for (const Window& window : windows)
+            rewrite.axes.push_back(window.padBegin);
+        for (const Window& window : windows)
+            rewrite.axes.push_back(window.padEnd);
+        maker.rewrite(std::move(rewrite));
     }
     return dims;
 }

@@ -31,11 +31,15 @@ struct SpatialDims {
 /// without gap or padding, are independent of each other:
 ///   kernel 1, stride 1           h, 1 -> h
 ///   kernel 2, stride 2 of 8      (h kh^), kh^ -> h
-///   kernel 3, stride 1, pads 1   h~, kh^ -> oh^
-/// With `wideIsOutput` the wide dimension of dependent windows is whole and the narrow one the
-/// neighbour.
+///   kernel 3, stride 1, pads 1   h~, kh^ -> h~       with a halo
+/// `wideSlot` is the input that is slid over, from dimension 2 on; -1: `wide` is the output, whose
+/// dimension is then whole.
 SpatialDims spatialDims(RuleMaker& maker, const std::vector<Window>& windows, const Sizes& wide,
-                        const Sizes& narrow, bool wideIsOutput = false);
+                        const Sizes& narrow, int wideSlot);
+
+/// The extra for windows that read neighbours: output o of `count` reads around one element of
+/// `size` that is its own. Nothing where the windows leave the tensor by more than their padding.
+std::optional<SliceExtra> haloOf(const Window& window, std::int64_t size, std::int64_t count);
 
 /// Dims from `first` on.
 Sizes spatialSizes(const Sizes& sizes, std::size_t first = 2);

@@ -60,6 +60,7 @@ inline QString rewritesText(const Rule& rule) {
                                          "LocalAttribute",
                                          "RunAsReshape",
                                          "Placeholder",
+                                         "LocalPads",
                                          "SetAttribute"};
     std::string text;
     for (const Rewrite& rewrite : rule.rewrites) {

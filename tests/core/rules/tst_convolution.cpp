@@ -30,25 +30,25 @@ private slots:
                                        .weight("w", {6, 4, 3})
                                        .weight("b", {6})
                                        .op("Conv", {"x", "w", "b"}, {"y"});
-        COMPARE_RULE(model, "n c+ l~, o c+ kl^, o -> n o ol^");
-        COMPARE_REWRITES(model, "");
+        COMPARE_RULE(model, "n c+ l~, o c+ kl^, o -> n o l~");
+        COMPARE_REWRITES(model, "LocalPads dim 2 pads");
         const Rule rule = lastRule(model);
         QVERIFY(rule.inputs[2].addedOnce);
         QVERIFY(!rule.strict);
         QCOMPARE(rule.strictReason, std::string("proposal 0007 lists Conv as unsupported"));
         QCOMPARE(factorNamed(rule, "l")->reason,
                  std::string("windows of 3, 1 apart, read neighbours"));
-        QCOMPARE(rule.flopsPerPoint * 2 * 4 * 8 * 6 * 3 * 6, 2.0 * 2 * 6 * 6 * 4 * 3);
+        QCOMPARE(rule.flopsPerPoint * 2 * 4 * 8 * 6 * 3, 2.0 * 2 * 6 * 6 * 4 * 3);
     }
     void groupsAreParallel() {
         const ModelBuilder model = conv({2, 8, 8}, {6, 4, 3}, {{"group", 2}});
-        COMPARE_RULE(model, "n (g c+) l~, (g o) c+ kl^ -> n (g o) ol^");
-        COMPARE_REWRITES(model, "LocalAttribute group *g");
+        COMPARE_RULE(model, "n (g c+) l~, (g o) c+ kl^ -> n (g o) l~");
+        COMPARE_REWRITES(model, "LocalPads dim 2 pads; LocalAttribute group *g");
     }
     void depthwiseConvolutionsAreParallelOverChannels() {
         const ModelBuilder model = conv({2, 4, 8}, {4, 1, 3}, {{"group", 4}});
-        COMPARE_RULE(model, "n g l~, g 1 kl^ -> n g ol^");
-        COMPARE_REWRITES(model, "LocalAttribute group *g");
+        COMPARE_RULE(model, "n g l~, g 1 kl^ -> n g l~");
+        COMPARE_REWRITES(model, "LocalPads dim 2 pads; LocalAttribute group *g");
     }
     void whatReadsNoNeighbourIsParallel_data() {
         QTest::addColumn<QString>("padding");
@@ -62,11 +62,11 @@ private slots:
             << "" << qint64{4} << qint64{4} << "n c+ (l kl^), o c+ kl^ -> n o l";
         QTest::newRow("side by side, same")
             << "SAME_UPPER" << qint64{4} << qint64{4} << "n c+ (l kl^), o c+ kl^ -> n o l";
-        QTest::newRow("a rest") << "" << qint64{3} << qint64{3} << "n c+ l~, o c+ kl^ -> n o ol^";
+        QTest::newRow("a rest") << "" << qint64{3} << qint64{3} << "n c+ l~, o c+ kl^ -> n o l~";
         QTest::newRow("a rest, same")
-            << "SAME_LOWER" << qint64{3} << qint64{3} << "n c+ l~, o c+ kl^ -> n o ol^";
-        QTest::newRow("apart") << "" << qint64{1} << qint64{2} << "n c+ l~, o c+ 1 -> n o ol^";
-        QTest::newRow("overlap") << "" << qint64{4} << qint64{2} << "n c+ l~, o c+ kl^ -> n o ol^";
+            << "SAME_LOWER" << qint64{3} << qint64{3} << "n c+ l~, o c+ kl^ -> n o l~";
+        QTest::newRow("apart") << "" << qint64{1} << qint64{2} << "n c+ l~, o c+ 1 -> n o l~";
+        QTest::newRow("overlap") << "" << qint64{4} << qint64{2} << "n c+ l~, o c+ kl^ -> n o l~";
     }
     void whatReadsNoNeighbourIsParallel() {
         QFETCH(QString, padding);
@@ -79,9 +79,56 @@ private slots:
             attributes.push_back({"auto_pad", padding.toStdString()});
         QTEST(ruleText(conv({2, 4, 8}, {6, 4, kernel}, attributes)), "expected");
     }
+    void windowsReadAroundAnElementOfTheirOwn_data() {
+        QTest::addColumn<qint64>("size");
+        QTest::addColumn<qint64>("kernel");
+        QTest::addColumn<qint64>("stride");
+        QTest::addColumn<qint64>("dilation");
+        QTest::addColumn<QString>("pads");
+        QTest::addColumn<QString>("expected");
+        const auto row = [](const char* name, int size, int kernel, int stride, int dilation,
+                            const char* pads, const char* expected) {
+            QTest::newRow(name) << qint64{size} << qint64{kernel} << qint64{stride}
+                                << qint64{dilation} << pads << expected;
+        };
+        // First own element, step; elements before and behind; number of windows.
+        row("padded", 8, 3, 1, 1, "1 1", "0 1, 1 1, 8");
+        row("not padded", 8, 3, 1, 1, "0 0", "1 1, 1 1, 6");
+        row("apart", 8, 3, 2, 1, "1 1", "0 2, 1 1, 4");
+        row("even", 8, 4, 1, 1, "1 2", "0 1, 1 2, 8");
+        row("dilated", 12, 3, 1, 2, "2 2", "0 1, 2 2, 12");
+        row("at one end", 8, 3, 1, 1, "2 0", "0 1, 2 0, 8");
+        row("at the other", 8, 3, 1, 1, "0 2", "0 1, 0 2, 8");
+        row("more windows than elements", 8, 3, 1, 1, "2 2", "none");
+    }
+    void windowsReadAroundAnElementOfTheirOwn() {
+        QFETCH(qint64, size);
+        QFETCH(qint64, kernel);
+        QFETCH(qint64, stride);
+        QFETCH(qint64, dilation);
+        QFETCH(QString, pads);
+        const Rule rule = lastRule(
+            conv({2, 4, size}, {6, 4, kernel},
+                 {{"strides", {std::int64_t{stride}}},
+                  {"dilations", {std::int64_t{dilation}}},
+                  {"pads", {pads.split(' ')[0].toLongLong(), pads.split(' ')[1].toLongLong()}}}));
+        QVERIFY(rule.known);
+        QString extra = "none";
+        if (!rule.slices.empty()) {
+            const SliceExtra& s = rule.slices.front();
+            QVERIFY(s.window);
+            extra = QStringLiteral("%1 %2, %3 %4, %5")
+                        .arg(s.start)
+                        .arg(s.step)
+                        .arg(s.before)
+                        .arg(s.after)
+                        .arg(s.count);
+        }
+        QTEST(extra, "expected");
+    }
     void dilatedWindowsSideBySideAreNot() {
         COMPARE_RULE(conv({2, 4, 9}, {6, 4, 3}, {{"strides", {3}}, {"dilations", {2}}}),
-                     "n c+ l~, o c+ kl^ -> n o ol^");
+                     "n c+ l~, o c+ kl^ -> n o l~");
     }
     void transposedWeightsHaveTheirInputsFirst() {
         COMPARE_RULE(conv({2, 4, 8}, {4, 3, 3}, {{"group", 2}}, "ConvTranspose"),

@@ -16,28 +16,11 @@ using namespace shardwright;
 namespace {
 
 /// Domains that must be covered.
-const std::set<std::string> kDomains{""};
+const std::set<std::string> kDomains{"", "ai.onnx.ml", "ai.onnx.preview",
+                                     "ai.onnx.preview.training"};
 
-/// Operators without a rule yet. This must become empty.
-const std::set<std::string> kMissing{"ConcatFromSequence",
-                                     "If",
-                                     "Loop",
-                                     "Optional",
-                                     "OptionalGetElement",
-                                     "OptionalHasElement",
-                                     "RegexFullMatch",
-                                     "Scan",
-                                     "SequenceAt",
-                                     "SequenceConstruct",
-                                     "SequenceEmpty",
-                                     "SequenceErase",
-                                     "SequenceInsert",
-                                     "SequenceLength",
-                                     "SequenceMap",
-                                     "SplitToSequence",
-                                     "StringConcat",
-                                     "StringNormalizer",
-                                     "StringSplit"};
+/// Operators that are left whole, without a rule: a sequence is not a tensor.
+const std::set<std::string> kWithoutRule{"SequenceMap"};
 
 QString named(const std::string& domain, const std::string& op) {
     return QString::fromStdString(domain.empty() ? op : domain + "::" + op);
@@ -54,21 +37,18 @@ private slots:
     void theDocumentationIsCurrent();
 };
 
+/// Also those of former versions, and those that an operator set marks as experimental.
 void TstCoverage::everyOperatorHasARule() {
-    QStringList without, covered;
-    for (const onnx::OpSchema& schema : onnx::OpSchemaRegistry::get_all_schemas_with_history()) {
-        if (!kDomains.contains(schema.domain()))
-            continue;
-        const bool known = Registry::standard().find(schema.domain(), schema.Name()) != nullptr;
-        const bool expected = kMissing.contains(schema.Name());
-        const QString name = named(schema.domain(), schema.Name());
-        if (!known && !expected && !without.contains(name))
+    std::set<std::pair<std::string, std::string>> rows;
+    for (const OperatorRow& row : operatorRows())
+        rows.insert({row.domain, row.op});
+    QStringList without;
+    for (const onnx::OpSchema& schema : onnx::OpSchemaRegistry::get_all_schemas_with_history())
+        if (const QString name = named(schema.domain(), schema.Name());
+            kDomains.contains(schema.domain()) &&
+            !rows.contains({schema.domain(), schema.Name()}) && !without.contains(name))
             without << name;
-        if (known && expected && !covered.contains(name))
-            covered << name;
-    }
-    QVERIFY2(without.isEmpty(), qPrintable("without a rule: " + without.join(", ")));
-    QVERIFY2(covered.isEmpty(), qPrintable("take off the list: " + covered.join(", ")));
+    QVERIFY2(without.isEmpty(), qPrintable("without a row: " + without.join(", ")));
 }
 
 void TstCoverage::everyOperatorHasAnExample() {
@@ -96,7 +76,7 @@ void TstCoverage::everyExampleIsUnderstood() {
             graph.opType(graph.main().nodes.front()) != example.op)
             problems << name + ": the example is another node";
         const RulePtr rule = RuleTable::build(*model, shapes)->of(graph.main().nodes.front());
-        if (!rule->known)
+        if (!rule->known && !kWithoutRule.contains(example.op))
             problems << name + ": " + QString::fromStdString(rule->strictReason);
     }
     QVERIFY2(problems.isEmpty(), qPrintable(problems.join("\n")));
