@@ -42,7 +42,7 @@ DiagnosticsPanel::DiagnosticsPanel(EditorSession* session, QWidget* parent)
                                      new NameDelegate(m_view, Qt::ElideLeft));
     m_view->setContextMenuPolicy(Qt::CustomContextMenu);
     m_view->header()->resizeSection(DiagnosticsModel::Code, 90);
-    m_view->header()->resizeSection(DiagnosticsModel::Node, 220);
+    m_view->header()->resizeSection(DiagnosticsModel::Node, 180);
     connect(m_view, &QTreeView::activated, this, [this] {
         if (const Diagnostic* diagnostic = current(); diagnostic && diagnostic->node)
             emit nodeWanted(diagnostic->node);

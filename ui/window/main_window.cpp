@@ -17,6 +17,7 @@
 #include "ui/window/recovery.h"
 #include "ui/window/start_page.h"
 #include "ui/window/text.h"
+#include "ui/window/theme.h"
 #include "ui/window/window_actions.h"
 
 #include <QActionGroup>
@@ -278,8 +279,8 @@ void MainWindow::restoreSettings() {
     m_actions->boxAttributes->setChecked(
         settings.value(QStringLiteral("boxAttributes"), false).toBool());
     applyBoxContents();
-    const QString theme =
-        settings.value(QStringLiteral("theme"), themeName(ThemeChoice::System)).toString();
+    // Not the stored one: the command line may have chosen another.
+    const QString theme = themeName(appliedTheme());
     for (QAction* action : m_actions->themes->actions())
         action->setChecked(action->data().toString() == theme);
 }

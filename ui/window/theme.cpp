@@ -172,7 +172,12 @@ bool isDark(const QPalette& palette) {
     return palette.color(QPalette::Window).lightness() < 128;
 }
 
+ThemeChoice appliedTheme() {
+    return themeFromName(qApp->property("theme").toString());
+}
+
 void applyTheme(ThemeChoice choice) {
+    qApp->setProperty("theme", themeName(choice));
     // Before anything of ours changed it.
     static const bool systemIsDark = isDark(QApplication::palette());
     const bool dark =

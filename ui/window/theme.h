@@ -20,6 +20,8 @@ bool isDark(const QPalette& palette);
 /// Fusion with our palette for the whole program. System follows what the desktop said at the
 /// start.
 void applyTheme(ThemeChoice choice);
+/// The choice of the last applyTheme().
+ThemeChoice appliedTheme();
 
 /// A line icon of resources/icons in the text colour of the present palette, with a disabled
 /// variant.

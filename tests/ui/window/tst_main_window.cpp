@@ -16,6 +16,7 @@
 
 #include <QAccessible>
 #include <QAction>
+#include <QActionGroup>
 #include <QDockWidget>
 #include <QDropEvent>
 #include <QFileDialog>
@@ -398,6 +399,13 @@ private slots:
         QCOMPARE(m_window->canvas()->selectedNodes().size(), 2);
         m_window->canvas()->clearSelection();
         QVERIFY(tree->selectionModel()->selectedIndexes().isEmpty());
+    }
+    void theMenuShowsTheThemeThatIsApplied() {
+        applyTheme(ThemeChoice::Dark);
+        MainWindow other;
+        QCOMPARE(other.actions()->themes->checkedAction()->data().toString(),
+                 themeName(ThemeChoice::Dark));
+        applyTheme(ThemeChoice::Light);
     }
     void boxContentsAreSwitchedFromTheMenu() {
         open("m.onnx");
