@@ -24,6 +24,7 @@ struct Common {
     Format format = Format::Text;
     Profile profile = Profile::Extended;
     std::string output;
+    std::string rules;  ///< File of rules of the user's own; empty: none.
 };
 
 struct AnnotateArguments {
@@ -68,6 +69,10 @@ int propagate(const Common& common, const PropagateArguments& arguments);
 int comm(const Common& common);
 int annotate(const Common& common, const AnnotateArguments& arguments);
 int strip(const Common& common);
+/// The annotations as rules about names (docs/annotations-file.md).
+int exportAnnotations(const Common& common);
+/// Puts the rules of a file onto a model. kModelErrors: some of them fit nowhere.
+int applyAnnotations(const Common& common, const std::string& path);
 /// Runs the cases of a conformance file (docs/conformance.md).
 int conformance(const std::string& path, Format format);
 int run(const Common& common, const RunArguments& arguments);
@@ -79,5 +84,7 @@ int render(const Common& common, int argc, char** argv);
 int fail(const Error& error);
 /// DIM=N texts. Error: the text that is not of this form.
 Result<Bindings> parseBindings(const std::vector<std::string>& texts);
+/// What the options of a command say of an analysis. Error: of --bind, or of the file of --rules.
+Result<AnalysisOptions> analysisOptions(const Common& common);
 
 }  // namespace shardwright::cli

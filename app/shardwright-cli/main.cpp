@@ -22,6 +22,7 @@ void addAnalysis(CLI::App& command, cli::Common& common) {
     static const std::map<std::string, Profile> profiles{{"strict", Profile::Strict}, {"extended", Profile::Extended}};
     command.add_option("--config", common.configuration, "Device configuration; else the only one, else `default`");
     command.add_option("--bind", common.bind, "DIM=N: size of a symbolic dimension (8 where not bound)");
+    command.add_option("--rules", common.rules, "File of rules of your own operators (docs/user-rules.md)");
     command.add_option("--profile", common.profile, "strict (proposal 0007 only) or extended")
         ->transform(CLI::CheckedTransformer(profiles));
 }
@@ -97,6 +98,25 @@ int main(int argc, char** argv) {
     addModel(*strip, common);
     addOutput(*strip, common);
     strip->callback([&] { status = cli::strip(common); });
+
+    std::string annotationsFile;
+    auto* annotationRules =
+        app.add_subcommand("annotations", "Annotations as rules about names, in a file of their own");
+    annotationRules->require_subcommand(1);
+    auto* exported = annotationRules->add_subcommand("export", "Write them to a JSON file");
+    addModel(*exported, common);
+    addOutput(*exported, common);
+    addAnalysis(*exported, common);
+    exported->callback([&] { status = cli::exportAnnotations(common); });
+    auto* applied = annotationRules->add_subcommand(
+        "apply", "Put them onto a model, such as a new export, and say what fits nowhere");
+    addModel(*applied, common);
+    applied->add_option("FILE", annotationsFile, "JSON that `annotations export` wrote")->required();
+    addOutput(*applied, common);
+    addFormat(*applied, common);
+    applied->add_option("--config", common.configuration, "Device configuration, instead of the file's");
+    applied->add_option("--bind", common.bind, "DIM=N: size of a symbolic dimension (8 where not bound)");
+    applied->callback([&] { status = cli::applyAnnotations(common, annotationsFile); });
 
     std::string conformanceFile;
     auto* conformance = app.add_subcommand("conformance", "Cases of other systems' rules: N passed, M failed");
