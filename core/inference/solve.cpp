@@ -32,10 +32,9 @@ DeviceGroup intersect(const DeviceGroup& a, const DeviceGroup& b) {
     return result;
 }
 
-void unite(DeviceGroup& into, const DeviceGroup& more) {
-    DeviceGroup result;
-    std::set_union(into.begin(), into.end(), more.begin(), more.end(), std::back_inserter(result));
-    into = std::move(result);
+/// A layout sorts its groups and drops what is there twice.
+void append(DeviceGroup& into, const DeviceGroup& more) {
+    into.insert(into.end(), more.begin(), more.end());
 }
 
 /// For one input: how a cell's coordinates on the factors of each dimension give the shard number.
@@ -396,7 +395,7 @@ private:
             shards = std::move(next);
         }
         for (const std::int64_t shard : shards)
-            unite(groups[static_cast<std::size_t>(shard)], devices);
+            append(groups[static_cast<std::size_t>(shard)], devices);
     }
 
     struct CutBy {
