@@ -2,6 +2,9 @@
 #include "commands.h"
 
 #include "check/report.h"
+#include "model/plain_text.h"
+#include "rules/user_rules.h"
+#include "sharding/configuration_choice.h"
 #include "sharding/shard_text.h"
 
 #include <charconv>
@@ -10,7 +13,7 @@
 namespace shardwright::cli {
 
 int fail(const Error& error) {
-    std::cerr << "shardwright-cli: " << error.text() << "\n";
+    std::cerr << "shardwright-cli: " << oneLine(error.text()) << "\n";
     return kUsage;
 }
 
@@ -21,12 +24,27 @@ Result<Bindings> parseBindings(const std::vector<std::string>& texts) {
         std::int64_t size = 0;
         const char* end = text.data() + text.size();
         const bool named = equals != std::string::npos && equals > 0;
-        const auto parsed = named ? std::from_chars(text.data() + equals + 1, end, size) : std::from_chars_result{end, std::errc::invalid_argument};
+        const auto parsed = named ? std::from_chars(text.data() + equals + 1, end, size)
+                                  : std::from_chars_result{end, std::errc::invalid_argument};
         if (parsed.ec != std::errc() || parsed.ptr != end || size < 1)
             return Error{"expected DIM=N with N >= 1, found `" + text + "`", "--bind"};
         bindings.sizes[text.substr(0, equals)] = size;
     }
     return bindings;
+}
+
+Result<AnalysisOptions> analysisOptions(const Common& common) {
+    auto bindings = parseBindings(common.bind);
+    if (!bindings)
+        return bindings.error();
+    AnalysisOptions options{common.configuration, common.profile, std::move(*bindings)};
+    if (common.rules.empty())
+        return options;
+    auto registry = loadUserRules(Registry::standard(), common.rules);
+    if (!registry)
+        return registry.error();
+    options.registry = std::move(*registry);
+    return options;
 }
 
 namespace {
@@ -50,18 +68,38 @@ Result<Opened> open(const Common& common) {
     return Opened{std::move(*document), std::move(*bindings)};
 }
 
-Result<std::shared_ptr<const Analysis>> analyse(const Common& common) {
-    auto opened = open(common);
-    if (!opened)
-        return opened.error();
-    Analyser analyser;
-    return analyser.run(opened->document, {common.configuration, common.profile, opened->bindings});
+/// A misspelt name would go unnoticed, and the size of 8 be taken instead.
+void tellOfIdleBindings(const Bindings& bindings, const ShapeTable& shapes) {
+    for (const auto& [name, size] : bindings.sizes)
+        if (!shapes.usedBindings().contains(name))
+            std::cerr << "warning: --bind: no input of the model has a dimension called '"
+                      << oneLine(name) << "'\n";
 }
 
-int exitCode(const Analysis& analysis) { return analysis.count(Severity::Error) > 0 ? kModelErrors : kOk; }
+Result<std::shared_ptr<const Analysis>> analyse(const Common& common) {
+    auto options = analysisOptions(common);
+    if (!options)
+        return options.error();
+    const auto document = Document::open(common.model);
+    if (!document)
+        return document.error();
+    auto meant = configurationMeant(document->annotations, common.configuration);
+    if (!meant)
+        return meant.error();
+    options->configuration = std::move(*meant);
+    auto analysis = Analyser().run(*document, *options);
+    if (analysis)
+        tellOfIdleBindings(options->bindings, *(*analysis)->shapes);
+    return analysis;
+}
+
+int exitCode(const Analysis& analysis) {
+    return analysis.count(Severity::Error) > 0 ? kModelErrors : kOk;
+}
 
 /// Analyses and prints; the commands differ in what they print only.
-int report(const Common& common, Json (*json)(const Analysis&), std::string (*text)(const Analysis&)) {
+int report(const Common& common, Json (*json)(const Analysis&),
+           std::string (*text)(const Analysis&)) {
     const auto analysis = analyse(common);
     if (!analysis)
         return fail(analysis.error());
@@ -70,6 +108,22 @@ int report(const Common& common, Json (*json)(const Analysis&), std::string (*te
     else
         std::cout << text(**analysis);
     return exitCode(**analysis);
+}
+
+/// What `check` would say of the result, where it is wrong.
+void tellOfErrors(const Common& common, const Document& document) {
+    auto options = analysisOptions(common);
+    if (!options)
+        return;
+    const auto analysis = Analyser().run(document, *options);
+    if (!analysis)
+        return;
+    const int errors = (*analysis)->count(Severity::Error);
+    if (errors == 0)
+        return;
+    std::cerr << "the result has " << errors << (errors == 1 ? " error" : " errors")
+              << " (see check), first:\n"
+              << diagnosticText((*analysis)->graph(), (*analysis)->diagnostics.front());
 }
 
 int save(const Document& document, const std::string& path) {
@@ -91,9 +145,19 @@ int info(const Common& common) {
     return kOk;
 }
 
-int check(const Common& common) { return report(common, checkJson, checkText); }
-int comm(const Common& common) { return report(common, commJson, commText); }
-int infer(const Common& common, const std::string&) { return report(common, inferJson, inferText); }
+int check(const Common& common) {
+    return report(common, checkJson, checkText);
+}
+int comm(const Common& common) {
+    const int status = report(common, commJson, commText);
+    if (status == kModelErrors)
+        std::cerr << "the model has errors (see check): what follows from the nodes concerned is "
+                     "not in this list\n";
+    return status;
+}
+int infer(const Common& common, const std::string&) {
+    return report(common, inferJson, inferText);
+}
 
 int annotate(const Common& common, const AnnotateArguments& arguments) {
     auto opened = open(common);
@@ -101,17 +165,24 @@ int annotate(const Common& common, const AnnotateArguments& arguments) {
         return fail(opened.error());
     const auto shapes = ShapeTable::build(opened->document.model, opened->bindings);
     LayoutPool pool;
-    const AnnotateRequest request{common.configuration, arguments.mesh, arguments.shards, arguments.stages,
-                                  arguments.stageDevices};
+    const AnnotateRequest request{common.configuration, arguments.mesh, arguments.shards,
+                                  arguments.stages, arguments.stageDevices};
     const auto outcome = shardwright::annotate(opened->document, *shapes, request, pool);
     if (!outcome)
         return fail(outcome.error());
     for (const std::string& warning : outcome->warnings)
-        std::cerr << "warning: " << warning << "\n";
+        std::cerr << "warning: " << oneLine(warning) << "\n";
+    for (const auto& match : outcome->matches)
+        std::cerr << oneLine(match.shard) << ": " << match.tensors
+                  << (match.tensors == 1 ? " tensor at " : " tensors at ") << match.nodes
+                  << (match.nodes == 1 ? " node\n" : " nodes\n");
     for (const auto& [symbol, size] : shapes->usedBindings())
-        std::cerr << "symbolic dimension " << symbol << " taken as " << size << "\n";
+        std::cerr << "symbolic dimension " << oneLine(symbol) << " taken as " << size << "\n";
     apply(opened->document.annotations, outcome->edit);
-    return save(opened->document, common.output);
+    const int status = save(opened->document, common.output);
+    if (status == kOk)
+        tellOfErrors(common, opened->document);
+    return status;
 }
 
 int strip(const Common& common) {

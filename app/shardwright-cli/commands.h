@@ -32,6 +32,13 @@ struct AnnotateArguments {
     std::vector<std::string> shards, stages, stageDevices;
 };
 
+/// Which diagnostics are mended, and how.
+struct FixArguments {
+    std::string code;  ///< "SW301"; empty: any.
+    std::string node;  ///< [OP!]GLOB; empty: any.
+    std::string fix;   ///< Id of the fix, as `check --format json` has it; empty: the first.
+};
+
 struct RunArguments {
     std::string backend = "cpu";
     std::string transport = "threads";
@@ -66,6 +73,8 @@ int check(const Common& common);
 int infer(const Common& common, const std::string& mode);
 /// Proposes layouts by propagation; with an output, writes the model with all of them.
 int propagate(const Common& common, const PropagateArguments& arguments);
+/// Applies fixes of diagnostics until none that is meant is left.
+int fix(const Common& common, const FixArguments& arguments);
 int comm(const Common& common);
 int annotate(const Common& common, const AnnotateArguments& arguments);
 int strip(const Common& common);

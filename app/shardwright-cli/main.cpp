@@ -51,6 +51,17 @@ int main(int argc, char** argv) {
     addAnalysis(*check, common);
     check->callback([&] { status = cli::check(common); });
 
+    cli::FixArguments fixes;
+    auto* fix = app.add_subcommand("fix", "Apply what `check` offers as fixes");
+    addModel(*fix, common);
+    addOutput(*fix, common);
+    addFormat(*fix, common);
+    addAnalysis(*fix, common);
+    fix->add_option("--code", fixes.code, "Only diagnostics of this code: SW301");
+    fix->add_option("--node", fixes.node, "Only at nodes that match: [OP!]GLOB");
+    fix->add_option("--fix", fixes.fix, "The fix of this id (check --format json); else the first");
+    fix->callback([&] { status = cli::fix(common, fixes); });
+
     std::string mode = "meaning";
     auto* infer = app.add_subcommand("infer", "The layout of every tensor at every node, and why");
     addModel(*infer, common);

@@ -72,6 +72,14 @@ constexpr CodeInfo kCodes[] = {
      "but such a node is not worked with.",
      "MatMul of `x` whose rows are in 4096 shards and `w` whose columns are in 4096 shards.",
      "Use fewer shards, or a coarser cut."},
+    {"SW412", Info, "Stage without devices",
+     "A stage runs on the devices that the configuration binds it to (an axis named `pp`, or a "
+     "list "
+     "of devices), else on those that the specs of its nodes name. This stage has neither, so that "
+     "its nodes run where their inputs are, as if they were in no stage.",
+     "Nodes in stages 0 and 1 under the mesh tp=2.",
+     "Give the stage devices: `annotate --stage-devices 0=0-1`, or the list of stages in the "
+     "editor; or use a mesh with an axis `pp`."},
     {"SW410", Error, "A split input cannot be moved",
      "A tensor that comes from other devices keeps its sharding when it is moved, the k-th holder "
      "to the k-th device. With "

@@ -10,10 +10,9 @@ namespace shardwright {
 
 namespace {
 
-void unite(DeviceGroup& into, const DeviceGroup& more) {
-    DeviceGroup result;
-    std::set_union(into.begin(), into.end(), more.begin(), more.end(), std::back_inserter(result));
-    into = std::move(result);
+/// A layout sorts its groups and drops what is there twice.
+void append(DeviceGroup& into, const DeviceGroup& more) {
+    into.insert(into.end(), more.begin(), more.end());
 }
 
 /// The layout with dimension `dim` whole: every device that had a part of it has all of it.
@@ -27,8 +26,8 @@ Layout gathered(const Layout& layout, std::size_t dim) {
     std::vector<DeviceGroup> groups(layout.groups().size() / static_cast<std::size_t>(along));
     for (std::int64_t shard = 0; shard < layout.shardCount(); ++shard) {
         const std::int64_t outer = shard / (inner * along);
-        unite(groups[static_cast<std::size_t>(outer * inner + shard % inner)],
-              layout.groups()[static_cast<std::size_t>(shard)]);
+        append(groups[static_cast<std::size_t>(outer * inner + shard % inner)],
+               layout.groups()[static_cast<std::size_t>(shard)]);
     }
     return Layout(layout.shape(), std::move(dims), std::move(groups));
 }
@@ -36,14 +35,15 @@ Layout gathered(const Layout& layout, std::size_t dim) {
 /// One set of new input layouts: (slot, layout) pairs.
 struct Candidate {
     std::vector<std::pair<std::size_t, LayoutRef>> changes;
-    std::string what;  ///< "a over tp"
+    std::string what;        ///< "a over tp"
     std::int64_t bytes = 0;  ///< Of gathering, and of joining the node's results then.
 };
 
 class FixFinder {
 public:
     FixFinder(const Analysis& analysis, const MeaningProblem& problem, LayoutPool& pool)
-        : m_analysis(analysis), m_problem(problem), m_pool(pool), m_node(analysis.graph().node(problem.node)),
+        : m_analysis(analysis), m_problem(problem), m_pool(pool),
+          m_node(analysis.graph().node(problem.node)),
           m_meaning(analysis.meaning.nodes[problem.node.index()]) {
         m_devices = m_meaning.solution ? m_meaning.solution->devices : DeviceGroup{};
         for (const SlotMeaning& slot : m_meaning.inputs) {
@@ -68,7 +68,8 @@ public:
             candidate.bytes = inputBytes(candidate) + outputBytes(solution);
             good.push_back(std::move(candidate));
         }
-        std::stable_sort(good.begin(), good.end(), [](const Candidate& a, const Candidate& b) { return a.bytes < b.bytes; });
+        std::stable_sort(good.begin(), good.end(),
+                         [](const Candidate& a, const Candidate& b) { return a.bytes < b.bytes; });
         if (good.size() > 3)
             good.resize(3);
         std::vector<Fix> fixes;
@@ -78,13 +79,17 @@ public:
     }
 
 private:
-    const std::string& nameOf(std::size_t slot) const { return m_analysis.graph().value(m_node.inputs[slot]).name; }
+    const std::string& nameOf(std::size_t slot) const {
+        return m_analysis.graph().value(m_node.inputs[slot]).name;
+    }
 
     void collect() {
         Candidate all;
         for (std::size_t slot = 0; slot < m_node.inputs.size() && slot < m_inputs.size(); ++slot) {
             const LayoutRef& layout = m_inputs[slot];
-            if (!m_node.inputs[slot] || !layout || layout->isWhole())
+            // A whole tensor that is on some of the node's devices only can be sent to the others.
+            if (!m_node.inputs[slot] || !layout ||
+                (layout->isWhole() && layout->devices() == m_devices))
                 continue;
             const LayoutRef whole = m_pool.intern(Layout::replicated(layout->shape(), m_devices));
             int splitDims = 0;
@@ -92,8 +97,9 @@ private:
                 splitDims += layout->isSplit(d) ? 1 : 0;
             for (std::size_t d = 0; d < layout->dims().size() && splitDims > 1; ++d)
                 if (layout->isSplit(d))
-                    m_candidates.push_back({{{slot, m_pool.intern(gathered(*layout, d))}},
-                                            "`" + nameOf(slot) + "` along dimension " + std::to_string(d)});
+                    m_candidates.push_back(
+                        {{{slot, m_pool.intern(gathered(*layout, d))}},
+                         "`" + nameOf(slot) + "` along dimension " + std::to_string(d)});
             m_candidates.push_back({{{slot, whole}}, "`" + nameOf(slot) + "`"});
             all.changes.emplace_back(slot, whole);
             all.what += (all.what.empty() ? "`" : " and `") + nameOf(slot) + "`";
@@ -113,8 +119,8 @@ private:
         return solveNode(m_analysis.rules->of(m_node.id), m_devices, inputs, outputs, m_pool);
     }
 
-    std::int64_t bytesOf(const std::vector<SourcePiece>& pieces, ReduceKind reduce, const Layout& target,
-                         ValueId value) const {
+    std::int64_t bytesOf(const std::vector<SourcePiece>& pieces, ReduceKind reduce,
+                         const Layout& target, ValueId value) const {
         const int bits = std::max(1, elementBits(m_analysis.shapes->of(value).elementType));
         std::int64_t bytes = 0;
         for (const GroupOperation& group :
@@ -126,32 +132,37 @@ private:
     std::int64_t inputBytes(const Candidate& candidate) const {
         std::int64_t bytes = 0;
         for (const auto& [slot, layout] : candidate.changes)
-            if (const LayoutRef& arrives = m_meaning.inputs[slot].arrives)  // Else whole on every device: cutting is free.
-                bytes += bytesOf(piecesOf(*arrives), ReduceKind::None, *layout, m_node.inputs[slot]);
+            if (const LayoutRef& arrives =
+                    m_meaning.inputs[slot].arrives)  // Else whole on every device: cutting is free.
+                bytes +=
+                    bytesOf(piecesOf(*arrives), ReduceKind::None, *layout, m_node.inputs[slot]);
         return bytes;
     }
 
     /// What the node's own results then have to communicate.
     std::int64_t outputBytes(const NodeSolution& solution) const {
         std::int64_t bytes = 0;
-        for (std::size_t slot = 0; slot < m_node.outputs.size() && slot < solution.natural.size(); ++slot) {
+        for (std::size_t slot = 0; slot < m_node.outputs.size() && slot < solution.natural.size();
+             ++slot) {
             const LayoutRef& declared = m_meaning.outputs[slot].layout;
             const auto partial = solution.cells->partialFactors(slot);
             if (!m_node.outputs[slot] || !solution.natural[slot] || (partial.empty() && !declared))
                 continue;
             const ReduceKind reduce =
-                partial.empty() ? ReduceKind::None
-                                : solution.cells->rule->factors[static_cast<std::size_t>(partial[0])].reduce;
-            bytes += bytesOf(piecesOf(*solution.cells, slot), reduce, declared ? *declared : *solution.natural[slot],
-                             m_node.outputs[slot]);
+                partial.empty()
+                    ? ReduceKind::None
+                    : solution.cells->rule->factors[static_cast<std::size_t>(partial[0])].reduce;
+            bytes += bytesOf(piecesOf(*solution.cells, slot), reduce,
+                             declared ? *declared : *solution.natural[slot], m_node.outputs[slot]);
         }
         return bytes;
     }
 
     /// Nothing has to be gathered: the changed inputs arrive whole on every device.
     bool isLocal(const Candidate& candidate) const {
-        return std::all_of(candidate.changes.begin(), candidate.changes.end(),
-                           [&](const auto& change) { return !m_meaning.inputs[change.first].arrives; });
+        return std::all_of(
+            candidate.changes.begin(), candidate.changes.end(),
+            [&](const auto& change) { return !m_meaning.inputs[change.first].arrives; });
     }
 
     Fix toFix(const Candidate& candidate) const {
@@ -163,12 +174,24 @@ private:
         for (const auto& [slot, layout] : candidate.changes) {
             fix.id += "-" + nameOf(slot);
             // Each edit replaces the node's whole annotation: the next one starts from the result.
-            edits.push_back(editSpec(document, m_node.id, m_analysis.configuration.name, nameOf(slot), layout.get(),
+            edits.push_back(editSpec(document, m_node.id, m_analysis.configuration.name,
+                                     nameOf(slot), layout.get(),
                                      m_analysis.shapes->of(m_node.inputs[slot])));
             apply(document.annotations, edits.back());
         }
-        fix.title = (isLocal(candidate) ? "Keep " : "Gather ") + candidate.what + (isLocal(candidate) ? " whole" : "") + " at `" + m_analysis.graph().label(m_node.id) + "` (" +
-                    (fix.bytes == 0 ? std::string("free") : std::to_string(fix.bytes) + " bytes") + ")";
+        const bool sends = std::all_of(
+            candidate.changes.begin(), candidate.changes.end(), [&](const auto& change) {
+                const LayoutRef& arrives = m_meaning.inputs[change.first].arrives;
+                return arrives && arrives->isWhole();
+            });
+        const std::string node = "`" + m_analysis.graph().label(m_node.id) + "`";
+        if (isLocal(candidate))
+            fix.title = "Keep " + candidate.what + " whole at " + node;
+        else if (sends)
+            fix.title = "Send " + candidate.what + " to the devices of " + node;
+        else
+            fix.title = "Gather " + candidate.what + " at " + node;
+        fix.title += fix.bytes == 0 ? " (free)" : " (" + std::to_string(fix.bytes) + " bytes)";
         fix.edit = joinEdits(fix.title, std::move(edits));
         return fix;
     }
@@ -185,7 +208,8 @@ private:
 
 }  // namespace
 
-std::vector<Fix> findFixes(const Analysis& analysis, const MeaningProblem& problem, LayoutPool& pool) {
+std::vector<Fix> findFixes(const Analysis& analysis, const MeaningProblem& problem,
+                           LayoutPool& pool) {
     return FixFinder(analysis, problem, pool).run();
 }
 

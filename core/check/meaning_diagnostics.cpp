@@ -13,9 +13,13 @@ namespace shardwright {
 namespace {
 
 std::string listDevices(const DeviceGroup& devices) {
+    constexpr std::size_t kShown = 16;
     std::string text = devices.size() == 1 ? "device " : "devices ";
-    for (std::size_t i = 0; i < devices.size(); ++i)
+    const std::size_t shown = devices.size() > kShown + 1 ? kShown : devices.size();
+    for (std::size_t i = 0; i < shown; ++i)
         text += (i ? ", " : "") + std::to_string(devices[i]);
+    if (shown < devices.size())
+        text += " and " + std::to_string(devices.size() - shown) + " more";
     return text;
 }
 
@@ -66,6 +70,7 @@ public:
         for (const auto& [place, diagnostics] : m_known.nodes)
             m_result.insert(m_result.end(), diagnostics.begin(), diagnostics.end());
         tellOfExtended();
+        tellOfUnboundStages();
         for (const CommEntry& entry : m_analysis.communication.entries)
             m_result.push_back(word(entry));
         return std::move(m_result);
@@ -118,7 +123,7 @@ private:
         return " into " + std::to_string(shards);
     }
 
-    /// "`a` [8, 16, 256] is split on axis 2 over tp (devices 0, 1)"
+    /// "`a` [8, 16, 256] is split on dimension 2 (size 256) over tp on devices 0, 1"
     std::string describeSplit(NodeId id, int slot) const {
         const LayoutRef layout = layoutOf(id, slot);
         std::string text = "`" + tensorOf(id, slot) + "`";
@@ -127,8 +132,8 @@ private:
         std::string where;
         for (std::size_t d = 0; d < layout->dims().size(); ++d)
             if (layout->isSplit(d))
-                where += (where.empty() ? " is split on axis " : " and axis ") + std::to_string(d) +
-                         " (size " + std::to_string(layout->shape()[d]) + ")" +
+                where += (where.empty() ? " is split on dimension " : " and dimension ") +
+                         std::to_string(d) + " (size " + std::to_string(layout->shape()[d]) + ")" +
                          shardText(*layout, d);
         return text + (where.empty() ? " is whole" : where) + " on " +
                listDevices(layout->devices());
@@ -140,6 +145,25 @@ private:
             if (layout->isSplit(d))
                 return static_cast<int>(d);
         return -1;
+    }
+
+    /// "; dimension 2 is 3 x 12 x 64 here, so split one of these (3*12/tp*64), or into a number
+    /// that divides the first"
+    static std::string partsOf(const Rule& rule, const MeaningProblem& problem) {
+        if (problem.slot < 0 || problem.dim < 0 ||
+            static_cast<std::size_t>(problem.slot) >= rule.inputs.size())
+            return {};
+        const auto& dims = rule.inputs[static_cast<std::size_t>(problem.slot)].dims;
+        if (static_cast<std::size_t>(problem.dim) >= dims.size() ||
+            dims[static_cast<std::size_t>(problem.dim)].size() < 2)
+            return {};
+        std::string sizes;
+        for (const int f : dims[static_cast<std::size_t>(problem.dim)])
+            sizes += (sizes.empty() ? "" : " x ") +
+                     std::to_string(rule.factors[static_cast<std::size_t>(f)].size);
+        return "; dimension " + std::to_string(problem.dim) + " is taken apart into " + sizes +
+               ": split one of these parts (as in 3*tp), or into a number of shards that divides "
+               "the first";
     }
 
     Diagnostic word(const MeaningProblem& problem) {
@@ -155,14 +179,17 @@ private:
         switch (problem.kind) {
             case MeaningProblem::Kind::NoDevice:
                 d.code = "SW301";
-                d.message =
-                    std::to_string(problem.cellsWithoutDevice) + " of the " +
-                    std::to_string(problem.cells) +
-                    (problem.cells == 1 ? " cell has no device: " : " cells have no device: ") +
-                    (problem.otherSlot >= 0
-                         ? describeSplit(problem.node, problem.otherSlot) + ", and "
-                         : "") +
-                    split + ", so that no device holds what such a cell needs of both";
+                d.message = (problem.cells == 1
+                                 ? std::string("no device has all inputs: ")
+                                 : std::to_string(problem.cellsWithoutDevice) + " of the " +
+                                       std::to_string(problem.cells) + " cells have no device: ") +
+                            (problem.otherSlot >= 0
+                                 ? describeSplit(problem.node, problem.otherSlot) + ", and "
+                                 : "") +
+                            split +
+                            (problem.cells == 1
+                                 ? ""
+                                 : ", so that no device holds what such a cell needs of both");
                 break;
             case MeaningProblem::Kind::SplitWhole:
                 d.code = rule->known ? "SW302" : "SW305";
@@ -176,8 +203,10 @@ private:
                 break;
             case MeaningProblem::Kind::ViewEdge:
                 d.code = "SW304";
-                d.message = split + ", and its shard edges do not fall on the edges of the "
-                                    "dimensions that this view makes of it";
+                d.message = split +
+                            ", and its shard edges do not fall on the edges of the "
+                            "dimensions that this view makes of it" +
+                            partsOf(*rule, problem);
                 break;
             case MeaningProblem::Kind::MoveCount:
                 d.code = "SW410";
@@ -186,10 +215,11 @@ private:
                 break;
             case MeaningProblem::Kind::TooFine:
                 d.code = "SW310";
-                d.message = split + (problem.cells > 1 << 20
-                                         ? ": the node has more cells than are worked with (" +
-                                               std::to_string(problem.cells) + " of at most 1048576)"
-                                         : ": each part has millions of separate pieces");
+                d.message =
+                    split + (problem.cells > 1 << 20
+                                 ? ": the node has more cells than are worked with (" +
+                                       std::to_string(problem.cells) + " of at most 1048576)"
+                                 : ": each part has millions of separate pieces");
                 break;
             case MeaningProblem::Kind::OutsideStage:
                 d.code = "SW411";
@@ -257,6 +287,32 @@ private:
                     (nodes == 1 ? " node is" : " nodes are") +
                     " split in ways that proposal 0007 does not describe (" + operators + ")";
         m_result.push_back(std::move(d));
+    }
+
+    /// A stage without devices changes nothing: its nodes run where their inputs are.
+    void tellOfUnboundStages() {
+        std::map<int, std::pair<int, bool>> stages;  // Nodes, and whether a spec gives it devices.
+        for (const NodeId id : m_analysis.graph().main().nodes) {
+            const auto& specs = m_analysis.annotations.nodes[id.index()];
+            if (!specs || specs->stage < 0)
+                continue;
+            auto& [nodes, bound] = stages[specs->stage];
+            ++nodes;
+            bound = bound || std::any_of(specs->specs.begin(), specs->specs.end(),
+                                         [](const DecodedSpec& s) { return s.layout != nullptr; });
+        }
+        for (const auto& [stage, use] : stages) {
+            if (use.second || !m_analysis.configuration.stageDevices(stage).empty())
+                continue;
+            Diagnostic d;
+            d.code = "SW412";
+            d.severity = Severity::Info;
+            d.message = "stage " + std::to_string(stage) + " (" + std::to_string(use.first) +
+                        (use.first == 1 ? " node" : " nodes") +
+                        ") has no devices, so it changes nothing: give it some "
+                        "(--stage-devices, or an axis `pp` in the mesh)";
+            m_result.push_back(std::move(d));
+        }
     }
 
     static bool splits(const NodeMeaning& meaning) {

@@ -85,7 +85,9 @@ private:
             if (declared != mesh->deviceCount())
                 return Error{"configuration " + quoteName(m_name) + " has " +
                                  std::to_string(declared) + " devices, the mesh has " +
-                                 std::to_string(mesh->deviceCount()),
+                                 std::to_string(mesh->deviceCount()) +
+                                 "; take the annotations away first (strip), or give the mesh a "
+                                 "configuration of its own (--config)",
                              "--mesh " + quoteName(m_request.mesh)};
         }
         apply(m_document.annotations, editConfiguration(m_document, m_name, *mesh));
@@ -184,6 +186,14 @@ private:
             const std::vector<Target> targets = targetsOf(*option, graph(), index);
             if (targets.empty())
                 return noTargetOf(*option, graph(), index);
+            std::set<std::string_view> tensors;
+            std::set<NodeId> nodes;
+            for (const auto& [node, tensor] : targets) {
+                nodes.insert(node);
+                tensors.insert(tensor);
+            }
+            m_outcome.matches.push_back(
+                {text, static_cast<int>(tensors.size()), static_cast<int>(nodes.size())});
             std::map<std::size_t, std::vector<Target>> replaced;
             for (const Target& target : targets) {
                 const auto [entry, added] = winners.try_emplace(target, options.size());

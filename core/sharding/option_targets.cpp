@@ -120,8 +120,11 @@ Error noTargetOf(const ShardOption& option, const GraphIndex& graph, const Tenso
         option.node.empty() ? std::string() : " that matches " + quoteName(option.node);
     if (isSlot(option))
         return {"no node" + where + " has a tensor " + option.tensor, place};
-    if (!index.match(option.tensor).empty())
-        return {"no node" + where + " has a tensor " + quoteName(option.tensor), place};
+    if (const auto matches = index.match(option.tensor); !matches.empty())
+        return {"no node" + where + " has a tensor " + quoteName(option.tensor) + "; " +
+                    quoteName(matches[0].first) + " is at " +
+                    quoteName(graph.label(matches[0].second->front())),
+                place};
     return {"no tensor matches " + quoteName(option.tensor) +
                 suggestion(option.tensor, index.names()),
             place};

@@ -47,6 +47,11 @@ struct AnnotateOutcome {
     Edit edit;                          ///< One edit that does all of it.
     std::vector<std::string> warnings;  ///< A later option won; a stage decreases; ...
     int specs = 0;                      ///< How many specs were set.
+    struct Match {
+        std::string shard;  ///< The option's text.
+        int tensors = 0, nodes = 0;
+    };
+    std::vector<Match> matches;  ///< What each `--shard` named.
 };
 
 /// Everything of `annotate`. Errors: syntax, unknown axis, no match (with near names), sizes that

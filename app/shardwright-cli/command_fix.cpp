@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "check/report.h"
+#include "commands.h"
+#include "model/plain_text.h"
+#include "sharding/shard_text.h"
+
+#include <algorithm>
+#include <iostream>
+
+namespace shardwright::cli {
+
+namespace {
+
+bool isMeant(const Diagnostic& diagnostic, const GraphIndex& graph, const FixArguments& wanted) {
+    return !diagnostic.fixes.empty() && (wanted.code.empty() || diagnostic.code == wanted.code) &&
+           (wanted.node.empty() ||
+            (diagnostic.node && nodeMatches(wanted.node, graph, diagnostic.node)));
+}
+
+const Fix* choose(const Diagnostic& diagnostic, const std::string& id) {
+    const auto& fixes = diagnostic.fixes;
+    const auto found = std::find_if(fixes.begin(), fixes.end(),
+                                    [&](const Fix& fix) { return id.empty() || fix.id == id; });
+    return found == fixes.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+int fix(const Common& common, const FixArguments& arguments) {
+    const auto options = analysisOptions(common);
+    if (!options)
+        return fail(options.error());
+    auto document = Document::open(common.model);
+    if (!document)
+        return fail(document.error());
+    // A fix may cure more than its own diagnostic, and its edit is of the document as it was then:
+    // one at a time, with a new look after each.
+    constexpr int kMost = 1000;
+    Analyser analyser;
+    Json applied = Json::array();
+    std::shared_ptr<const Analysis> analysis;
+    std::string last;
+    for (int i = 0; i < kMost; ++i) {
+        auto looked = analyser.run(*document, *options);
+        if (!looked)
+            return fail(looked.error());
+        analysis = *looked;
+        const Fix* chosen = nullptr;
+        const Diagnostic* cured = nullptr;
+        for (const Diagnostic& diagnostic : analysis->diagnostics)
+            if (isMeant(diagnostic, analysis->graph(), arguments) &&
+                (chosen = choose(diagnostic, arguments.fix)) != nullptr) {
+                cured = &diagnostic;
+                break;
+            }
+        if (!chosen || chosen->edit.empty())
+            break;
+        const std::string what = cured->code + " " + chosen->title;
+        if (what == last)
+            return fail({"the fix changes nothing: " + chosen->title, common.model});
+        last = what;
+        if (common.format == Format::Text)
+            std::cout << oneLine(what) << "\n";
+        applied.push_back({{"code", cured->code},
+                           {"node", nodeJson(analysis->graph(), cured->node)},
+                           {"fix", chosen->id},
+                           {"title", chosen->title}});
+        apply(document->annotations, chosen->edit);
+    }
+    if (applied.empty())
+        return fail({"no diagnostic with such a fix", common.model});
+    if (const auto saved = document->save(common.output); !saved)
+        return fail(saved.error());
+    if (common.format == Format::Json)
+        std::cout << Json{{"applied", applied}, {"errors", analysis->count(Severity::Error)}}.dump(
+                         2, ' ', false, Json::error_handler_t::replace)
+                  << "\n";
+    return analysis->count(Severity::Error) > 0 ? kModelErrors : kOk;
+}
+
+}  // namespace shardwright::cli
