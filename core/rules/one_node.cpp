@@ -111,6 +111,9 @@ std::optional<Error> addInput(onnx::GraphProto& graph, const std::string& name,
     onnx::TypeProto parsed;
     if (!onnx::OnnxParser::Parse(parsed, type).IsOK() || !parsed.has_tensor_type())
         return badInput(text);
+    for (const auto& dim : parsed.tensor_type().shape().dim())
+        if (dim.has_dim_value() && dim.dim_value() < 0)
+            return badInput(text);
     if (equals == std::string::npos) {
         auto& info = *graph.add_input();
         info.set_name(name);

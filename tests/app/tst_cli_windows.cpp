@@ -17,6 +17,7 @@ private slots:
     void borderElementsAreExchanged();
     void windowsOverASplitAxisAreExact_data();
     void windowsOverASplitAxisAreExact();
+    void framesOfASplitSignal();
     void interleavedShardsAreRefused();
 
 private:
@@ -136,6 +137,25 @@ void TstCliWindows::windowsOverASplitAxisAreExact() {
     QCOMPARE(result.json()["predicted"], result.json()["executed"]);
     if (kernel > 1)
         QVERIFY(result.json()["executed"].toObject().contains("region"));
+}
+
+void TstCliWindows::framesOfASplitSignal() {
+    for (const char* mesh : {"a=2", "a=3"}) {
+        const QString model =
+            annotated(ModelBuilder(17)
+                          .input("i", {2, 33, 1})
+                          .scalar("step", 4)
+                          .weight("w", {8})
+                          .op("Relu", {"i"}, {"x"})
+                          .op("STFT", {"x", "step", "w"}, {"y"}, "stft", {{"onesided", 1}})
+                          .output("y"),
+                      {"--mesh", mesh, "--shard", "i:1=a"});
+        const CliResult result = runCli({"run", model, "--verify", "--format", "json"});
+        QVERIFY2(result.exitCode == 0, qPrintable(model + result.err + result.out));
+        QCOMPARE(result.json()["verified"].toBool(), true);
+        QCOMPARE(result.json()["predicted"], result.json()["executed"]);
+        QVERIFY(result.json()["executed"].toObject().contains("region"));
+    }
 }
 
 void TstCliWindows::interleavedShardsAreRefused() {

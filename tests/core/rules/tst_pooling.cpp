@@ -33,6 +33,13 @@ private slots:
             COMPARE_RULE(pool(op, 9, 2, 2), "n c l~ -> n c l~");
         }
     }
+    void windowsThatLeaveTheTensorHaveNoHalo() {
+        COMPARE_RULE(ModelBuilder()
+                         .input("x", {2, 4, 8})
+                         .op("MaxPool", {"x"}, {"y"}, "",
+                             {{"kernel_shape", {3}}, {"strides", {2}}, {"ceil_mode", 1}}),
+                     "n c l~ -> n c ol^");
+    }
     void indicesCountOverTheWholeTensor() {
         const Rule rule = lastRule(pool("MaxPool", 8, 2, 2, {"y", "i"}));
         QCOMPARE(QString::fromStdString(rule.text()),
