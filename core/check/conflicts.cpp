@@ -21,7 +21,7 @@ ProposalSource sourceOf(const Propagator& propagator, TensorSlot slot, ValueId v
     const NodeSlot at{slot.node, slot.output, slot.slot};
     std::optional<AxisOrigin> origin;
     if (propagator.isExplicit(at))
-        origin = AxisOrigin{at, value, {}};
+        origin = AxisOrigin{at, value, {}, 0};
     else
         origin = propagator.originOf(at, axis);
     // A reshard at the node may want an axis that its value does not have: some other tensor there

@@ -14,7 +14,9 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
 #include <set>
+#include <tuple>
 
 namespace shardwright {
 
@@ -26,23 +28,21 @@ public:
         : m_analysis(analysis), m_propagator(propagator), m_graph(analysis.graph()),
           m_work(analysis.document) {}
 
-    Proposals run() {
-        m_result.space = std::make_shared<AxisSpace>(m_propagator.space());
+    /// The proposals without sources of further rounds, conflicts and edit.
+    std::vector<Proposal> run(std::vector<NodeId>& left) {
         for (const NodeId node : m_graph.main().nodes)
             propose(node);
         write();
         settle();
+        std::vector<Proposal> result;
         for (auto& [key, proposal] : m_proposals) {
             addSources(proposal);
-            m_result.proposals.push_back(std::move(proposal));
+            result.push_back(std::move(proposal));
         }
-        m_result.acceptAll =
-            joinEdits("Accept " + std::to_string(m_result.proposals.size()) +
-                          (m_result.proposals.size() == 1 ? " layout" : " layouts"),
-                      difference());
-        m_result.conflicts = findConflicts(m_analysis, m_propagator);
-        return std::move(m_result);
+        left.insert(left.end(), m_left.begin(), m_left.end());
+        return result;
     }
+    const Document& document() const { return m_work; }
 
 private:
     struct Key {
@@ -216,7 +216,7 @@ private:
             return false;
         m_proposals.erase(first, last);
         if (!wasBroken)
-            m_result.left.push_back(node);
+            m_left.push_back(node);
         return true;
     }
 
@@ -227,17 +227,6 @@ private:
                                                     static_cast<int>(d), axis));
     }
 
-    /// The steps that lead from the document to the written one, a node each.
-    std::vector<Edit> difference() const {
-        std::vector<Edit> edits;
-        const auto& now = m_work.annotations.nodes;
-        const auto& then = m_analysis.document.annotations.nodes;
-        for (std::size_t n = 0; n < now.size(); ++n)
-            if (!sameAnnotation(now[n], n < then.size() ? then[n] : nullptr))
-                edits.push_back({{}, {SetNodeAnnotation{NodeId(n), now[n]}}});
-        return edits;
-    }
-
     static constexpr int kRounds = 8;
     const Analysis& m_analysis;
     const Propagator& m_propagator;
@@ -245,6 +234,87 @@ private:
     Document m_work;
     LayoutPool m_pool;
     std::map<Key, Proposal> m_proposals;
+    std::vector<NodeId> m_left;
+};
+
+/// What was resolved at a node can let axes pass that could not before: proposals are propagated
+/// again until there are no more.
+class Rounds {
+public:
+    Rounds(const Analysis& analysis, const Propagator& propagator)
+        : m_analysis(analysis), m_propagator(propagator) {}
+
+    Proposals run() {
+        m_result.space = std::make_shared<AxisSpace>(m_propagator.space());
+        m_result.conflicts = findConflicts(m_analysis, m_propagator);
+        Analysis now = m_analysis;
+        // Axes of placements are numbers of one propagation only.
+        const bool meshOnly =
+            m_propagator.space().axisCount() == m_propagator.space().mesh().axes.size();
+        for (int round = 0; round < (meshOnly ? kRounds : 1); ++round) {
+            std::optional<Propagator> again;
+            if (round > 0) {
+                again.emplace(now.meaningInput(), m_propagator.options());
+                again->run(now.annotations);
+            }
+            Proposer proposer(now, again ? *again : m_propagator);
+            auto more = proposer.run(m_result.left);
+            if (more.empty())
+                break;
+            for (Proposal& proposal : more)
+                add(std::move(proposal));
+            now.document = proposer.document();
+            now.annotations =
+                decodeAnnotations(now.document, *now.shapes, now.configuration, m_cache.pool());
+            now.meaning = completeMeaning(now.meaningInput(), m_cache);
+        }
+        std::sort(
+            m_result.proposals.begin(), m_result.proposals.end(),
+            [](const Proposal& a, const Proposal& b) { return keyOf(a.slot) < keyOf(b.slot); });
+        m_result.acceptAll =
+            joinEdits("Accept " + std::to_string(m_result.proposals.size()) +
+                          (m_result.proposals.size() == 1 ? " layout" : " layouts"),
+                      difference(now.document));
+        return std::move(m_result);
+    }
+
+private:
+    static constexpr int kRounds = 4;
+    using Key = std::tuple<NodeId, bool, int>;
+    static Key keyOf(TensorSlot slot) { return {slot.node, slot.output, slot.slot}; }
+
+    /// An axis that came from a proposal of an earlier round comes from where that one came from.
+    void add(Proposal proposal) {
+        for (ProposalSource& source : proposal.sources) {
+            const auto it = m_index.find(keyOf(source.annotation));
+            if (!source.annotation.node || it == m_index.end())
+                continue;
+            for (const ProposalSource& earlier : m_result.proposals[it->second].sources)
+                if (earlier.axis.overlaps(source.axis)) {
+                    source.annotation = earlier.annotation;
+                    source.words += "; proposed there since " + earlier.words;
+                    break;
+                }
+        }
+        m_index[keyOf(proposal.slot)] = m_result.proposals.size();
+        m_result.proposals.push_back(std::move(proposal));
+    }
+
+    /// The steps that lead from the document to the written one, a node each.
+    std::vector<Edit> difference(const Document& written) const {
+        std::vector<Edit> edits;
+        const auto& now = written.annotations.nodes;
+        const auto& then = m_analysis.document.annotations.nodes;
+        for (std::size_t n = 0; n < now.size(); ++n)
+            if (!sameAnnotation(now[n], n < then.size() ? then[n] : nullptr))
+                edits.push_back({{}, {SetNodeAnnotation{NodeId(n), now[n]}}});
+        return edits;
+    }
+
+    const Analysis& m_analysis;
+    const Propagator& m_propagator;
+    MeaningCache m_cache;
+    std::map<Key, std::size_t> m_index;  ///< Of proposals of earlier rounds.
     Proposals m_result;
 };
 
@@ -264,7 +334,7 @@ Result<Proposals> proposeLayouts(const Analysis& analysis, const PropagationOpti
 Result<Proposals> proposeLayouts(const Analysis& analysis, const Propagator& propagator) {
     if (!analysis.hasConfiguration)
         return Error{"the model has no device configuration yet", {}};
-    return Proposer(analysis, propagator).run();
+    return Rounds(analysis, propagator).run();
 }
 
 Result<std::vector<int>> parseAxisPriorities(const Mesh& mesh,

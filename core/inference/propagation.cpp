@@ -14,6 +14,7 @@
 #include "inference/propagation_state.h"
 
 #include <algorithm>
+#include <map>
 #include <queue>
 #include <unordered_map>
 
@@ -229,6 +230,8 @@ private:
 
 struct Propagator::Impl {
     State state;
+    std::map<std::pair<ValueId, AxisRef>, AxisOrigin>
+        origins;  ///< Those asked for since the last run.
     Impl(const MeaningInput& input, PropagationOptions options)
         : state(input, std::move(options)) {}
 };
@@ -249,6 +252,7 @@ const NodeSpecs* specsOf(const DecodedAnnotations& annotations, NodeId node) {
 
 void Propagator::run(const DecodedAnnotations& annotations, const CancelToken& cancel) {
     State& state = m_impl->state;
+    m_impl->origins.clear();
     state.evaluations = 0;
     std::vector<ValueId> restarted;
     for (const NodeId node : state.graph().main().nodes)
@@ -260,6 +264,7 @@ void Propagator::run(const DecodedAnnotations& annotations, const CancelToken& c
 
 void Propagator::update(const DecodedAnnotations& annotations, std::span<const NodeId> changed) {
     State& state = m_impl->state;
+    m_impl->origins.clear();
     state.evaluations = 0;
     std::vector<ValueId> restarted;
     std::vector<int> before;
@@ -348,84 +353,102 @@ bool sameFactor(const Rule& rule, const TensorMap& from, const AxisSharding& sou
     return false;
 }
 
+/// How (a part of) the axis came to the place: the first event that brought it, and the tensor of
+/// that node that had it on the same factor before. nullopt: the place has no such axis.
+std::optional<AxisStep> stepBack(const State& state, ValueId place, const AxisRef& axis) {
+    const State::Value& mine = state.values[place.index()];
+    if (mine.initial < 0)
+        return std::nullopt;
+    AxisStep step;
+    if (hasAxis(state.sharding(mine.initial), axis)) {
+        step.explicitHere = true;
+        return step;
+    }
+    const auto event =
+        std::find_if(mine.events.begin(), mine.events.end(),
+                     [&](const AxisEvent& e) { return hasAxis(state.sharding(e.sharding), axis); });
+    if (event == mine.events.end())
+        return std::nullopt;
+    step.node = event->node;
+    const NodeInfo& node = state.graph().node(event->node);
+    const Rule& rule = state.rule(event->node);
+    const std::size_t inputs = rule.inputs.size(), count = inputs + rule.outputs.size();
+    const auto mapOf = [&](std::size_t t) -> const TensorMap& {
+        return t < inputs ? rule.inputs[t] : rule.outputs[t - inputs];
+    };
+    const auto placeOf = [&](std::size_t t) {
+        const auto& list = t < inputs ? node.inputs : node.outputs;
+        const std::size_t index = t < inputs ? t : t - inputs;
+        if (index >= list.size() || !list[index])
+            return ValueId();
+        return t < inputs ? state.placeAt(event->node, index) : list[index];
+    };
+    const auto pinOf = [&](std::size_t t) {
+        return t < inputs ? state.pin(event->node, static_cast<int>(t)) : -1;
+    };
+    for (std::size_t t = 0; t < count; ++t) {
+        const ValueId other = placeOf(t);
+        const int pin = pinOf(t);
+        if (!other || (pin < 0 && (other == place || state.values[other.index()].initial < 0)))
+            continue;
+        const AxisSharding& theirs =
+            state.sharding(pin >= 0 ? pin : state.values[other.index()].before(event->time));
+        if (!hasAxis(theirs, axis))
+            continue;
+        bool carries = pin >= 0 && other == place;  // What a consumer is said to read.
+        for (std::size_t u = 0; u < count && !carries; ++u)
+            carries =
+                placeOf(u) == place && pinOf(u) < 0 &&
+                sameFactor(rule, mapOf(t), theirs, mapOf(u), state.sharding(event->sharding), axis);
+        if (!carries)
+            continue;
+        step.pinned = pin >= 0;
+        step.from = {event->node, t >= inputs, static_cast<int>(t < inputs ? t : t - inputs)};
+        step.source = other;
+        return step;
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<AxisOrigin> Propagator::originOf(NodeSlot slot, const AxisRef& axis) const {
     const State& state = m_impl->state;
-    AxisOrigin origin;
     const NodeInfo& start = state.graph().node(slot.node);
-    ValueId value = slot.output ? start.outputs[static_cast<std::size_t>(slot.slot)]
-                                : state.placeAt(slot.node, static_cast<std::size_t>(slot.slot));
-    if (!value || state.values[value.index()].initial < 0)
-        return std::nullopt;
-    std::int64_t until = std::int64_t{1} << 62;
-    while (true) {
-        const State::Value& mine = state.values[value.index()];
-        if (hasAxis(state.sharding(mine.initial), axis)) {
-            const ValueInfo& info = state.graph().value(state.valueOf(value));
-            origin.annotation = {info.producer, true, info.producerSlot};
-            origin.value = state.valueOf(value);
+    const auto index = static_cast<std::size_t>(slot.slot);
+    const ValueId place = slot.output ? start.outputs[index] : state.placeAt(slot.node, index);
+    // Back to the annotation, or to where the way is known; then forward again, remembering it.
+    auto& known = m_impl->origins;
+    std::vector<std::pair<ValueId, AxisStep>> way;
+    std::optional<AxisOrigin> origin;
+    for (ValueId at = place; !origin;) {
+        const auto it = at ? known.find({at, axis}) : known.end();
+        if (it != known.end()) {
+            origin = it->second;
             break;
         }
-        const AxisEvent* event = nullptr;
-        for (const AxisEvent& e : mine.events)
-            if (!event && e.time < until && hasAxis(state.sharding(e.sharding), axis))
-                event = &e;
-        if (!event)
+        const auto step = at ? stepBack(state, at, axis) : std::nullopt;
+        if (!step)
             return std::nullopt;
-        const NodeInfo& node = state.graph().node(event->node);
-        const Rule& rule = state.rule(event->node);
-        // The tensors of the node as they were then; one that has the axis on the same factor.
-        const auto mapOf = [&](std::size_t t) -> const TensorMap& {
-            return t < rule.inputs.size() ? rule.inputs[t] : rule.outputs[t - rule.inputs.size()];
-        };
-        const auto slotOf = [&](std::size_t t) {
-            const bool output = t >= rule.inputs.size();
-            return NodeSlot{event->node, output,
-                            static_cast<int>(output ? t - rule.inputs.size() : t)};
-        };
-        const auto valueAt = [&](NodeSlot s) {
-            const auto& list = s.output ? node.outputs : node.inputs;
-            const auto index = static_cast<std::size_t>(s.slot);
-            if (index >= list.size() || !list[index])
-                return ValueId();
-            return s.output ? list[index] : state.placeAt(s.node, index);
-        };
-        std::optional<NodeSlot> found;
-        const std::size_t count = rule.inputs.size() + rule.outputs.size();
-        for (std::size_t t = 0; t < count && !found; ++t) {
-            const NodeSlot slot = slotOf(t);
-            const int pin = slot.output ? -1 : state.pin(slot.node, slot.slot);
-            const ValueId other = valueAt(slot);
-            if (!other || (pin < 0 && (other == value || state.values[other.index()].initial < 0)))
-                continue;
-            const AxisSharding& theirs =
-                state.sharding(pin >= 0 ? pin : state.values[other.index()].before(event->time));
-            if (!hasAxis(theirs, axis))
-                continue;
-            if (pin >= 0 && other == value) {
-                found = slot;
-                break;
-            }
-            for (std::size_t u = 0; u < count && !found; ++u)
-                if (valueAt(slotOf(u)) == value &&
-                    (slotOf(u).output || state.pin(event->node, slotOf(u).slot) < 0) &&
-                    sameFactor(rule, mapOf(t), theirs, mapOf(u), state.sharding(event->sharding),
-                               axis))
-                    found = slot;
-        }
-        if (!found)
-            return std::nullopt;
-        origin.hops.push_back({event->node, *found, state.valueOf(value)});
-        if (!found->output && state.pin(found->node, found->slot) >= 0) {
-            origin.annotation = *found;
-            origin.value = state.valueOf(valueAt(*found));
+        if (step->explicitHere) {
+            const ValueInfo& info = state.graph().value(state.valueOf(at));
+            origin = AxisOrigin{{info.producer, true, info.producerSlot}, info.id, {}, 0};
+            known[{at, axis}] = *origin;
             break;
         }
-        until = event->time;
-        value = valueAt(*found);
+        way.emplace_back(at, *step);
+        if (step->pinned)
+            origin = AxisOrigin{step->from, state.valueOf(step->source), {}, 0};
+        at = step->source;
     }
-    std::reverse(origin.hops.begin(), origin.hops.end());
+    constexpr std::size_t kEnd = 3;
+    for (auto it = way.rbegin(); it != way.rend(); ++it) {
+        if (origin->hops.size() == 2 * kEnd)
+            origin->hops.erase(origin->hops.begin() + kEnd);
+        origin->hops.push_back({it->second.node, it->second.from, state.valueOf(it->first)});
+        ++origin->length;
+        known[{it->first, axis}] = *origin;
+    }
     return origin;
 }
 
@@ -439,13 +462,10 @@ std::string Propagator::explain(const AxisOrigin& origin, const AxisRef& axis) c
     std::string text = "axis " + state.space().text(axis) + " is set on " +
                        quoted(graph.value(origin.value).name) + " at " +
                        nodeText(origin.annotation.node);
-    constexpr std::size_t kShown = 6;
     for (std::size_t i = 0; i < origin.hops.size(); ++i) {
-        if (origin.hops.size() > kShown && i == kShown / 2) {
-            const std::size_t left = origin.hops.size() - kShown;
-            text += "; through " + std::to_string(left) + " more nodes";
-            i += left;
-        }
+        if (origin.length > origin.hops.size() && i == origin.hops.size() / 2)
+            text +=
+                "; through " + std::to_string(origin.length - origin.hops.size()) + " more nodes";
         const AxisOrigin::Hop& hop = origin.hops[i];
         const bool same = graph.value(hop.to).name == graph.value(origin.value).name &&
                           origin.hops.size() == 1 && !hop.from.output &&

@@ -36,9 +36,11 @@ struct AxisOrigin {
         NodeSlot from;  ///< ... from this tensor of it ...
         ValueId to;     ///< ... to this value.
     };
-    NodeSlot annotation;    ///< The explicit spec.
-    ValueId value;          ///< The tensor that it is about.
-    std::vector<Hop> hops;  ///< From the annotation to the value asked about.
+    NodeSlot annotation;  ///< The explicit spec.
+    ValueId value;        ///< The tensor that it is about.
+    /// From the annotation to the value asked about; of a longer way the first and the last three.
+    std::vector<Hop> hops;
+    std::size_t length = 0;  ///< Of the whole way.
 };
 
 /// Carries the axes of the explicit specs of a model through its main graph. In rounds: all nodes

@@ -17,6 +17,15 @@ struct AxisEvent {
     bool operator==(const AxisEvent&) const = default;
 };
 
+/// One step back on the way of an axis: how it came to a place.
+struct AxisStep {
+    bool explicitHere = false;  ///< Said of the value itself, by its producer.
+    bool pinned = false;        ///< Said of the input of `node`.
+    NodeId node;
+    NodeSlot from;   ///< The tensor of the node that had it.
+    ValueId source;  ///< Its place, where it is not pinned.
+};
+
 /// What one node wants to add to a value.
 struct AxisProposal {
     ValueId value;
