@@ -5,6 +5,7 @@
 #include "ui/window/text.h"
 #include "ui/window/theme.h"
 
+#include <QApplication>
 #include <QBoxLayout>
 #include <QEvent>
 #include <QIcon>
@@ -90,17 +91,22 @@ void MessageBar::dismiss() {
 }
 
 void MessageBar::colour() {
-    const QColor colour = severityColour(severityOf(m_kind), palette());
-    QColor background = palette().color(QPalette::Base);
+    // The program's palette: the bar's own has what the sheet below put there.
+    const QPalette colours = QApplication::palette();
+    const QColor colour = severityColour(severityOf(m_kind), colours);
+    QColor background = colours.color(QPalette::Base);
     constexpr double kTint = 0.12;
     background = QColor::fromRgbF(
         static_cast<float>(background.redF() * (1 - kTint) + colour.redF() * kTint),
         static_cast<float>(background.greenF() * (1 - kTint) + colour.greenF() * kTint),
         static_cast<float>(background.blueF() * (1 - kTint) + colour.blueF() * kTint));
-    setStyleSheet(
+    m_icon->setPixmap(severityIcon(severityOf(m_kind), colours).pixmap(14));
+    const QString sheet =
         QStringLiteral("#messageBar { background: %1; border: none; border-left: 4px solid %2; }")
-            .arg(background.name(), colour.name()));
-    m_icon->setPixmap(severityIcon(severityOf(m_kind), palette()).pixmap(14));
+            .arg(background.name(), colour.name());
+    // Setting it changes the palette, of which changeEvent() hears.
+    if (sheet != styleSheet())
+        setStyleSheet(sheet);
 }
 
 void MessageBar::changeEvent(QEvent* event) {

@@ -191,7 +191,7 @@ private slots:
     }
 
     void longAttributesAreCutBetweenCharacters() {
-        const std::string word(47, 'a');
+        const std::string word(44, 'a');
         const auto model =
             ModelBuilder{}
                 .input("x", {4})

@@ -134,24 +134,31 @@ private slots:
     }
 
     void readingStartsAtTheGraphNotInAFunction() {
+        // The function's frame is tall: the graph's input lies lower beside it.
+        ModelBuilder function;
+        function.input("f0", {4});
+        for (int i = 0; i < 8; ++i)
+            function.op("Neg", {"f" + std::to_string(i)}, {"f" + std::to_string(i + 1)},
+                        "neg" + std::to_string(i));
         const auto model = ModelBuilder{}
                                .opset("my", 1)
                                .input("x", {4})
                                .op("Relu", {"x"}, {"y"}, "first")
                                .op("Twice", {"y"}, {"z"}, "call", {}, "my")
-                               .function("my", "Twice",
-                                         ModelBuilder{}
-                                             .input("i", {4})
-                                             .op("Add", {"i", "i"}, {"o"}, "add")
-                                             .op("Neg", {"o"}, {"p"}, "neg")
-                                             .output("p"))
+                               .function("my", "Twice", function.output("f8"))
                                .output("z", {4})
                                .model();
         const auto scene = sceneOf(model);
         scene->expandAll();
         const auto placed = scene->place();
-        const int x = placed->producerBox(valueNamed(model->graph(), "x"));
-        QCOMPARE(placed->startRect(), placed->boxes()[static_cast<std::size_t>(x)].rect);
+        const auto inputBox = [&](const char* name) {
+            for (const PlacedBox& box : placed->boxes())
+                if (box.kind == BoxKind::Input && model->graph().value(box.value).name == name)
+                    return box.rect;
+            return QRectF();
+        };
+        QVERIFY(inputBox("f0").top() < inputBox("x").top());
+        QCOMPARE(placed->startRect(), inputBox("x"));
     }
 
     void madeUpSymbolsAreNoNames() {

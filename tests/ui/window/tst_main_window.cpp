@@ -400,6 +400,17 @@ private slots:
         m_window->canvas()->clearSelection();
         QVERIFY(tree->selectionModel()->selectedIndexes().isEmpty());
     }
+    void theThemeChangesUnderAMessage() {
+        open("m.onnx");
+        m_window->messageBar()->show(MessageBar::Kind::Warning, "Look", {{"Do", [] {}}});
+        const QString light = m_window->messageBar()->styleSheet();
+        applyTheme(ThemeChoice::Dark);
+        QCoreApplication::processEvents();
+        QVERIFY(m_window->messageBar()->styleSheet() != light);
+        applyTheme(ThemeChoice::Light);
+        QCoreApplication::processEvents();
+        QCOMPARE(m_window->messageBar()->styleSheet(), light);
+    }
     void theMenuShowsTheThemeThatIsApplied() {
         applyTheme(ThemeChoice::Dark);
         MainWindow other;
