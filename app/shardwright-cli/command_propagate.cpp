@@ -8,15 +8,14 @@
 namespace shardwright::cli {
 
 int propagate(const Common& common, const PropagateArguments& arguments) {
-    auto bindings = parseBindings(common.bind);
-    if (!bindings)
-        return fail(bindings.error());
+    const auto analysed = analysisOptions(common);
+    if (!analysed)
+        return fail(analysed.error());
     auto document = Document::open(common.model);
     if (!document)
         return fail(document.error());
     Analyser analyser;
-    const auto analysis =
-        analyser.run(*document, {common.configuration, common.profile, std::move(*bindings)});
+    const auto analysis = analyser.run(*document, *analysed);
     if (!analysis)
         return fail(analysis.error());
     PropagationOptions options;

@@ -14,14 +14,14 @@ namespace shardwright::cli {
 #ifdef SHARDWRIGHT_WITH_UI
 
 int render(const Common& common, int argc, char** argv) {
-    auto bindings = parseBindings(common.bind);
-    if (!bindings)
-        return fail(bindings.error());
+    const auto analysed = analysisOptions(common);
+    if (!analysed)
+        return fail(analysed.error());
     const auto document = Document::open(common.model);
     if (!document)
         return fail(document.error());
     Analyser analyser;
-    const auto analysis = analyser.run(*document, {common.configuration, common.profile, *bindings});
+    const auto analysis = analyser.run(*document, *analysed);
     if (!analysis)
         return fail(analysis.error());
     // Drawing needs fonts but no display.

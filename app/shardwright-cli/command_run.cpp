@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.h"
 
+#include "rules/user_rules.h"
+
 #include "check/report.h"
 #include "run/worker_client.h"
 
@@ -118,6 +120,14 @@ Result<RunRequest> requestOf(const Common& common, const RunArguments& arguments
     request.saveShardsFolder = arguments.saveShards;
     request.observe = arguments.observe;
     request.timeLimitSeconds = arguments.timeLimitSeconds;
+    if (!common.rules.empty()) {
+        // Read here, so that the worker sees what was checked.
+        auto text = readUserRules(common.rules);
+        if (!text)
+            return text.error();
+        request.rules = std::move(*text);
+        request.rulesName = common.rules;
+    }
     return request;
 }
 

@@ -459,21 +459,6 @@ bool refersToCaller(const GraphIndex& graph, GraphId top) {
     return false;
 }
 
-std::string unknownSlot(const NodeContext& context, ValueId id) {
-    if (!id)
-        return {};
-    const TensorInfo& info = context.shapes.of(id);
-    const std::string& name = context.graph.value(id).name;
-    if (info.kind == TensorInfo::Kind::Other)
-        return "`" + name + "` is not a tensor";
-    if (!info.hasRank)
-        return "the shape of `" + name + "` is not known";
-    for (std::size_t d = 0; d < info.dims.size(); ++d)
-        if (info.dims[d] < 0)
-            return "dimension " + std::to_string(d) + " of `" + name + "` is not known";
-    return {};
-}
-
 }  // namespace
 
 std::vector<GraphId> graphsInside(const NodeInfo& node) {
@@ -495,10 +480,10 @@ std::string callObstacle(const NodeContext& context, const RuleOfNode& ruleOf) {
         if (!attribute.ref_attr_name().empty())
             return "attribute `" + attribute.name() + "` is given by the caller of the function";
     for (const ValueId id : slotsAndCaptures(node))
-        if (std::string problem = unknownSlot(context, id); !problem.empty())
+        if (std::string problem = unknownShape(context, id); !problem.empty())
             return problem;
     for (const ValueId id : node.outputs)
-        if (std::string problem = unknownSlot(context, id); !problem.empty())
+        if (std::string problem = unknownShape(context, id); !problem.empty())
             return problem;
     const std::size_t inputs = node.inputs.size();
     if (!node.function && op == "Loop" && inputs < 2)

@@ -19,24 +19,6 @@ std::string operatorName(const NodeContext& context) {
     return domain.empty() ? op : std::string(domain) + "::" + op;
 }
 
-/// Empty when all of the tensor's shape is a number.
-std::string unknownShape(const NodeContext& context, ValueId id, bool anyValues) {
-    if (!id)
-        return {};
-    const TensorInfo& info = context.shapes.of(id);
-    const std::string& name = context.graph.value(id).name;
-    if (info.kind == TensorInfo::Kind::Other && anyValues)
-        return {};
-    if (info.kind == TensorInfo::Kind::Other)
-        return "`" + name + "` is not a tensor";
-    if (!info.hasRank)
-        return "the shape of `" + name + "` is not known";
-    for (std::size_t d = 0; d < info.dims.size(); ++d)
-        if (info.dims[d] < 0)
-            return "dimension " + std::to_string(d) + " of `" + name + "` is not known";
-    return {};
-}
-
 bool isShapeOnly(const OperatorEntry& entry, std::size_t slot) {
     return std::find(entry.shapeOnlySlots.begin(), entry.shapeOnlySlots.end(),
                      static_cast<int>(slot)) != entry.shapeOnlySlots.end();
@@ -99,6 +81,13 @@ void Registry::add(OperatorEntry entry) {
     m_entries.insert(at, std::move(entry));
 }
 
+void Registry::put(OperatorEntry entry) {
+    std::erase_if(m_entries, [&](const OperatorEntry& e) {
+        return e.domain == entry.domain && e.op == entry.op;
+    });
+    add(std::move(entry));
+}
+
 const OperatorEntry* Registry::find(std::string_view domain, std::string_view op) const {
     const auto key = std::make_pair(domain, op);
     const auto of = [](const OperatorEntry& e) {
@@ -135,6 +124,23 @@ Rule fallbackRule(const NodeContext& context, std::string reason) {
     rule.flopsPerPoint =
         0;  // Nobody knows, and the product of unrelated factors would say something absurd.
     return rule;
+}
+
+std::string unknownShape(const NodeContext& context, ValueId id, bool anyValues) {
+    if (!id)
+        return {};
+    const TensorInfo& info = context.shapes.of(id);
+    const std::string& name = context.graph.value(id).name;
+    if (info.kind == TensorInfo::Kind::Other && anyValues)
+        return {};
+    if (info.kind == TensorInfo::Kind::Other)
+        return "`" + name + "` is not a tensor";
+    if (!info.hasRank)
+        return "the shape of `" + name + "` is not known";
+    for (std::size_t d = 0; d < info.dims.size(); ++d)
+        if (info.dims[d] < 0)
+            return "dimension " + std::to_string(d) + " of `" + name + "` is not known";
+    return {};
 }
 
 std::string obstacle(const NodeContext& context, const OperatorEntry* entry) {

@@ -41,6 +41,8 @@ public:
     const OperatorEntry* find(std::string_view domain, std::string_view op) const;
     std::span<const OperatorEntry> entries() const { return m_entries; }
     void add(OperatorEntry entry);
+    /// Instead of an entry of that name.
+    void put(OperatorEntry entry);
 
 private:
     std::vector<OperatorEntry> m_entries;  ///< Sorted by (domain, op).
@@ -93,6 +95,10 @@ Rule fallbackRule(const NodeContext& context, std::string reason);
 /// The rule of one node: of the registered operator where shapes and attributes fit it, else the
 /// fallback. Always valid in the sense of validateRule.
 Rule buildRule(const NodeContext& context, const Registry& registry = Registry::standard());
+
+/// What of the shape of a slot is not a number, in words; empty when all of it is. `anyValues`:
+/// what is not a tensor counts as known.
+std::string unknownShape(const NodeContext& context, ValueId id, bool anyValues = false);
 
 /// Why a node cannot have a rule of its operator whatever the operator: a tensor without known
 /// shape (named, with the dimension), a body, a function call, an attribute that a function's

@@ -288,6 +288,8 @@ Request toMessage(const RunRequest& request) {
     out.set_model_bytes(request.modelBytes);
     out.set_configuration(request.configuration);
     out.set_strict_profile(request.strictProfile);
+    out.set_rules(request.rules);
+    out.set_rules_name(request.rulesName);
     putBindings(request.bindings, out.mutable_bindings());
     out.set_binding_fallback(request.bindingFallback);
     out.set_seed(request.seed);
@@ -313,6 +315,8 @@ RunRequest fromMessage(const Request& message) {
     out.modelBytes = message.model_bytes();
     out.configuration = message.configuration();
     out.strictProfile = message.strict_profile();
+    out.rules = message.rules();
+    out.rulesName = message.rules_name();
     out.bindings = getBindings(message.bindings());
     out.bindingFallback = std::max<std::int64_t>(1, message.binding_fallback());
     out.seed = message.seed();

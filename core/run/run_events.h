@@ -40,6 +40,8 @@ struct RunRequest {
     double timeLimitSeconds = 0;
     bool optimise = true;  ///< False: graphs are run as they are, without ONNX Runtime's rewriting.
     int intraOpThreads = 1;
+    std::string rules;      ///< Rules of the user's own, as text (docs/user-rules.md).
+    std::string rulesName;  ///< Where they are from, for messages.
 };
 
 enum class RunStage { Load, Analyse, Lower, Inputs, Run, Reference, Verify, Save };

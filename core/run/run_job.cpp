@@ -2,6 +2,7 @@
 #include "run/run_job.h"
 
 #include "check/analysis.h"
+#include "rules/user_rules.h"
 #include "run/inputs.h"
 #include "run/ort_engine.h"
 #include "run/run_reports.h"
@@ -87,6 +88,13 @@ private:
         options.configuration = m_request.configuration;
         options.profile = m_request.strictProfile ? Profile::Strict : Profile::Extended;
         options.bindings = m_bindings;
+        if (!m_request.rules.empty()) {
+            auto registry =
+                withUserRules(Registry::standard(), m_request.rules, m_request.rulesName);
+            if (!registry)
+                return failure(Kind::Usage, registry.error());
+            options.registry = std::move(*registry);
+        }
         auto analysis = Analyser().run(m_document, options, m_cancel);
         if (!analysis)
             return failure(Kind::Usage, analysis.error());
