@@ -88,10 +88,19 @@ private:
         for (int i = 0; i < m_options.warmups + m_options.repeats; ++i) {
             if (auto passed = runner.pass(); !passed)
                 return passed;
-            if (i >= m_options.warmups && &runner == m_runners.front().get())
-                m_passesMs.push_back(runner.lastPassMs());
+            if (i >= m_options.warmups)
+                notePass(static_cast<std::size_t>(i - m_options.warmups), runner.lastPassMs());
         }
         return {};
+    }
+
+    /// From the first device that begins to the last that ends: the one that begins first measures
+    /// that, since all end together.
+    void notePass(std::size_t pass, double ms) {
+        const std::lock_guard lock(m_mutex);
+        if (m_passesMs.size() <= pass)
+            m_passesMs.resize(pass + 1);
+        m_passesMs[pass] = std::max(m_passesMs[pass], ms);
     }
 
     void finish(DeviceRunner& runner, Result<void> result) {
