@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rounds. Time is (phase, round); a phase is one operator step of one priority and ends when
-// no node adds anything. In round 0 of a phase every node looks, later those next to a value that
-// changed in the round before.
+// no node adds anything. In round 0 of a phase every node looks that may do more than in the one
+// before, later those next to a value that changed in the round before.
 //
 // An update replays time. "Differing" values are those whose state differs from the old one at the
 // same time; only nodes next to them can act differently, so only values next to these nodes (the
@@ -45,7 +45,8 @@ public:
         for (int phase = 0; phase < m_state.phases(); ++phase) {
             std::vector<NodeId> due;
             for (const NodeId node : m_state.graph().main().order)
-                due.push_back(node);
+                if (m_state.beginsIn(node, phase))
+                    due.push_back(node);
             for (std::int64_t time = phase * State::kPhase; !due.empty() && !cancel.cancelled();
                  ++time)
                 due = round(time, phase, std::move(due));

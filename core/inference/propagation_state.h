@@ -53,6 +53,11 @@ public:
     /// Whether propagation looks at the node at all, and in a phase.
     bool active(NodeId node) const { return m_active[node.index()]; }
     StepMode modeIn(NodeId node, int phase) const;
+    /// Whether the node may do in the phase what it could not in the one before.
+    bool beginsIn(NodeId node, int phase) const {
+        return active(node) &&
+               (phase % m_steps == 0 || modeIn(node, phase) != modeIn(node, phase - 1));
+    }
 
     struct Value {
         int initial = -1;  ///< -1: unknown rank or not of the main graph.
