@@ -31,7 +31,25 @@ PropagationState::PropagationState(const MeaningInput& input, PropagationOptions
         if (value.graph == graph().main().id)
             values[value.id.index()].initial = initialOf(value.id);
     splitShared();
+    listSlots();
     classify();
+}
+
+void PropagationState::listSlots() {
+    m_hasPins.assign(graph().nodes.size(), false);
+    m_firstSlot.assign(1, 0);
+    for (const NodeInfo& node : graph().nodes) {
+        const bool main = node.graph == graph().main().id;
+        const Rule& r = rule(node.id);
+        const auto add = [&](ValueId place) {
+            m_slots.push_back(place && values[place.index()].initial >= 0 ? place : ValueId());
+        };
+        for (std::size_t i = 0; main && i < r.inputs.size(); ++i)
+            add(i < node.inputs.size() ? placeAt(node.id, i) : ValueId());
+        for (std::size_t o = 0; main && o < r.outputs.size(); ++o)
+            add(o < node.outputs.size() ? node.outputs[o] : ValueId());
+        m_firstSlot.push_back(m_slots.size());
+    }
 }
 
 bool PropagationState::sharedConstant(const ValueInfo& value) const {
@@ -166,6 +184,7 @@ bool PropagationState::readSpecs(NodeId node, const NodeSpecs* specs,
         if (const int id = explicitOf(info.inputs[i]); id >= 0)
             pins.emplace_back(static_cast<int>(i), id);
     const bool changed = pins != m_pins[node.index()];
+    m_hasPins[node.index()] = !pins.empty();
     m_pins[node.index()] = std::move(pins);
     for (const ValueId output : info.outputs) {
         if (!output || graph().value(output).producer != node)

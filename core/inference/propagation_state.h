@@ -4,6 +4,7 @@
 #include "inference/factor_propagation.h"
 #include "inference/propagation.h"
 
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -109,6 +110,7 @@ private:
     int ofLayout(const LayoutRef& layout);
     int openOfRank(std::size_t rank);
     void splitShared();
+    void listSlots();
     bool sharedConstant(const ValueInfo& value) const;
     void classify();
     const std::vector<int>& step(const Key& key);
@@ -123,6 +125,16 @@ private:
     std::vector<bool> m_active;  ///< By node.
     std::vector<std::uint8_t> m_class;
     std::vector<Pins> m_pins;
+    std::vector<bool> m_hasPins;  ///< By node.
+    Pins m_noPins;
+    /// The places of a node's slots, inputs first, as many as its rule has; invalid where there is
+    /// no tensor of known rank. One array for all nodes: a run walks it in order.
+    std::span<const ValueId> slotsOf(NodeId node) const {
+        return std::span(m_slots).subspan(m_firstSlot[node.index()], m_firstSlot[node.index() + 1] -
+                                                                         m_firstSlot[node.index()]);
+    }
+    std::vector<ValueId> m_slots;
+    std::vector<std::size_t> m_firstSlot;
     struct Use {
         NodeId node;
         ValueId value;
@@ -143,44 +155,39 @@ void PropagationState::propose(NodeId node, int phase, const StateOf& stateOf,
     if (mode == StepMode::None || !active(node))
         return;
     ++evaluations;
-    const NodeInfo& info = graph().node(node);
+    const std::span<const ValueId> places = slotsOf(node);
+    m_key.ids.clear();
+    bool any = false;
+    for (const ValueId place : places) {
+        const int id = place ? stateOf(place) : -1;
+        any = any || (id >= 0 && split(id));
+        m_key.ids.push_back(id);
+    }
+    const Pins& pinned = m_hasPins[node.index()] ? m_pins[node.index()] : m_noPins;
+    for (const auto& [slot, id] : pinned)
+        if (static_cast<std::size_t>(slot) < m_key.ids.size()) {
+            m_key.ids[static_cast<std::size_t>(slot)] = id;
+            any = any || split(id);
+        }
+    if (!any)
+        return;
     m_key.rule = &rule(node);
     m_key.mode = mode;
     m_key.priority = m_priorities[static_cast<std::size_t>(phase / m_steps)];
-    m_key.ids.clear();
-    bool any = false;
-    const auto add = [&](ValueId value, int pinned) {
-        const int id = pinned >= 0                                   ? pinned
-                       : value && values[value.index()].initial >= 0 ? stateOf(value)
-                                                                     : -1;
-        any = any || (id >= 0 && split(id));
-        m_key.ids.push_back(id);
-    };
-    const Pins& pinned = m_pins[node.index()];
-    for (std::size_t i = 0; i < m_key.rule->inputs.size(); ++i)
-        add(i < info.inputs.size() ? placeAt(node, i) : ValueId(),
-            pinned.empty() ? -1 : pin(node, static_cast<int>(i)));
-    for (std::size_t o = 0; o < m_key.rule->outputs.size(); ++o)
-        add(o < info.outputs.size() ? info.outputs[o] : ValueId(), -1);
-    if (!any)
-        return;
     // What a consumer is said to read tells what the value is to be.
     if (m_options.direction != PropagationDirection::Forward && !m_options.policy.forwardOnly)
         for (const auto& [slot, id] : pinned) {
-            const ValueId value = placeAt(node, static_cast<std::size_t>(slot));
-            if (!split(id) || values[value.index()].initial < 0)
+            const ValueId place = placeAt(node, static_cast<std::size_t>(slot));
+            if (!split(id) || values[place.index()].initial < 0)
                 continue;
-            const int joined = join(stateOf(value), id);
-            if (joined != stateOf(value))
-                into.push_back({value, joined, node});
+            const int joined = join(stateOf(place), id);
+            if (joined != stateOf(place))
+                into.push_back({place, joined, node});
         }
     const std::vector<int>& next = step(m_key);
-    for (std::size_t t = 0; t < next.size(); ++t) {
-        if (next[t] < 0)
-            continue;
-        const std::size_t inputs = m_key.rule->inputs.size();
-        into.push_back({t < inputs ? placeAt(node, t) : info.outputs[t - inputs], next[t], node});
-    }
+    for (std::size_t t = 0; t < next.size(); ++t)
+        if (next[t] >= 0)
+            into.push_back({places[t], next[t], node});
 }
 
 }  // namespace shardwright
