@@ -133,12 +133,16 @@ int save(const Document& document, const std::string& path) {
 
 }  // namespace
 
-int info(const Common& common) {
+int info(const Common& common, const std::string& nodes) {
     const auto opened = open(common);
     if (!opened)
         return fail(opened.error());
     const auto shapes = ShapeTable::build(opened->document.model, opened->bindings);
-    if (common.format == Format::Json)
+    if (!nodes.empty() && common.format == Format::Json)
+        print(nodesJson(opened->document, *shapes, nodes));
+    else if (!nodes.empty())
+        std::cout << nodesText(opened->document, *shapes, nodes);
+    else if (common.format == Format::Json)
         print(infoJson(opened->document, *shapes));
     else
         std::cout << infoText(opened->document, *shapes);

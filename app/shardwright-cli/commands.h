@@ -68,7 +68,8 @@ struct RuleArguments {
     Format format = Format::Text;
 };
 
-int info(const Common& common);
+/// With `nodes` (a pattern) those nodes and their tensors, else an overview.
+int info(const Common& common, const std::string& nodes);
 int check(const Common& common);
 int infer(const Common& common, const std::string& mode);
 /// Proposes layouts by propagation; with an output, writes the model with all of them.

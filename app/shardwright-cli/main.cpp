@@ -43,7 +43,9 @@ int main(int argc, char** argv) {
     auto* info = app.add_subcommand("info", "Inputs, outputs, counts, opset, configurations, external data");
     addModel(*info, common);
     addFormat(*info, common);
-    info->callback([&] { status = cli::info(common); });
+    std::string nodes;
+    info->add_option("--nodes", nodes, "Nodes that match [OP!]GLOB ('*': all), with scope and tensors");
+    info->callback([&] { status = cli::info(common, nodes); });
 
     auto* check = app.add_subcommand("check", "Diagnostics of the model and its annotations");
     addModel(*check, common);

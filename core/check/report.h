@@ -20,11 +20,15 @@ Json editJson(const GraphIndex& graph, const Edit& edit);
 Json diagnosticJson(const GraphIndex& graph, const Diagnostic& diagnostic);
 
 Json infoJson(const Document& document, const ShapeTable& shapes);
+/// The nodes that match a pattern ([OP!]GLOB) with their tensors: what `--shard` and `--stage` can
+/// name.
+Json nodesJson(const Document& document, const ShapeTable& shapes, std::string_view pattern);
 Json checkJson(const Analysis& analysis);
 Json inferJson(const Analysis& analysis);
 Json commJson(const Analysis& analysis);
 
 std::string infoText(const Document& document, const ShapeTable& shapes);
+std::string nodesText(const Document& document, const ShapeTable& shapes, std::string_view pattern);
 std::string checkText(const Analysis& analysis);
 std::string inferText(const Analysis& analysis);
 std::string commText(const Analysis& analysis);

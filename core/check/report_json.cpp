@@ -3,6 +3,7 @@
 
 #include "model/external_data.h"
 #include "sharding/mesh.h"
+#include "sharding/shard_text.h"
 
 #include <google/protobuf/util/json_util.h>
 #include <onnx/onnx_pb.h>
@@ -41,12 +42,15 @@ Json shapeJson(const TensorInfo& info) {
     return shape;
 }
 
-Json valuesJson(const GraphIndex& graph, const ShapeTable& shapes, const std::vector<ValueId>& values) {
+Json valuesJson(const GraphIndex& graph, const ShapeTable& shapes,
+                const std::vector<ValueId>& values) {
     Json list = Json::array();
     for (const ValueId id : values) {
         const TensorInfo& info = shapes.of(id);
         list.push_back({{"name", utf8(graph.value(id).name)},
-                        {"type", info.kind == TensorInfo::Kind::Tensor ? Json(elementTypeName(info.elementType)) : Json()},
+                        {"type", info.kind == TensorInfo::Kind::Tensor
+                                     ? Json(elementTypeName(info.elementType))
+                                     : Json()},
                         {"shape", shapeJson(info)}});
     }
     return list;
@@ -74,7 +78,8 @@ Json axesJson(const std::vector<int>& axes, const Mesh& mesh) {
 }
 
 void addHeader(Json& json, const Analysis& analysis) {
-    json["configuration"] = analysis.hasConfiguration ? Json(utf8(analysis.configuration.name)) : Json();
+    json["configuration"] =
+        analysis.hasConfiguration ? Json(utf8(analysis.configuration.name)) : Json();
     json["mesh"] = analysis.hasConfiguration ? Json(analysis.configuration.mesh.text()) : Json();
     json["bindings"] = bindingsJson(*analysis.shapes);
 }
@@ -111,15 +116,18 @@ Json layoutJson(const Layout& layout, const Mesh& mesh) {
                 std::int64_t shards = 1;
                 for (const int axis : c.axes)
                     shards *= mesh.axes[static_cast<std::size_t>(axis)].size;
-                components.push_back({{"size", c.size}, {"shards", shards}, {"axes", axesJson(c.axes, mesh)}});
+                components.push_back(
+                    {{"size", c.size}, {"shards", shards}, {"axes", axesJson(c.axes, mesh)}});
             }
         } else {
             for (const Component& c : layout.dims()[d])
-                components.push_back({{"size", c.size}, {"shards", c.shards}, {"axes", Json::array()}});
+                components.push_back(
+                    {{"size", c.size}, {"shards", c.shards}, {"axes", Json::array()}});
         }
         dims.push_back(std::move(components));
     }
-    return {{"devices", std::move(devices)}, {"groups", std::move(groups)}, {"dims", std::move(dims)}};
+    return {
+        {"devices", std::move(devices)}, {"groups", std::move(groups)}, {"dims", std::move(dims)}};
 }
 
 Json editJson(const GraphIndex& graph, const Edit& edit) {
@@ -130,7 +138,9 @@ Json editJson(const GraphIndex& graph, const Edit& edit) {
             if (s->annotation)
                 for (const auto& configuration : *s->annotation)
                     annotation.push_back(messageJson(configuration));
-            steps.push_back({{"set", "node"}, {"node", nodeJson(graph, s->node)}, {"device_configurations", annotation}});
+            steps.push_back({{"set", "node"},
+                             {"node", nodeJson(graph, s->node)},
+                             {"device_configurations", annotation}});
         } else if (const auto* c = std::get_if<SetConfigurations>(&step)) {
             Json list = Json::array();
             for (const auto& configuration : *c->configurations)
@@ -139,7 +149,8 @@ Json editJson(const GraphIndex& graph, const Edit& edit) {
         } else if (const auto* v = std::get_if<SetIrVersion>(&step)) {
             steps.push_back({{"set", "ir_version"}, {"value", v->version}});
         } else if (const auto* m = std::get_if<SetMetadata>(&step)) {
-            steps.push_back({{"set", "metadata"}, {"key", utf8(m->key)}, {"value", utf8(m->value)}});
+            steps.push_back(
+                {{"set", "metadata"}, {"key", utf8(m->key)}, {"value", utf8(m->value)}});
         }
     }
     return steps;
@@ -171,9 +182,11 @@ Json infoJson(const Document& document, const ShapeTable& shapes) {
         Json names = Json::array();
         for (const auto& name : c.device())
             names.push_back(utf8(name));
-        configurations.push_back({{"name", utf8(c.name())}, {"num_devices", c.num_devices()}, {"devices", names}});
+        configurations.push_back(
+            {{"name", utf8(c.name())}, {"num_devices", c.num_devices()}, {"devices", names}});
     }
-    for (const ExternalEntry& entry : checkExternalData(proto, document.model->path().parent_path()))
+    for (const ExternalEntry& entry :
+         checkExternalData(proto, document.model->path().parent_path()))
         external.push_back({{"tensor", utf8(entry.tensor)},
                             {"location", utf8(entry.location)},
                             {"offset", entry.offset},
@@ -188,17 +201,45 @@ Json infoJson(const Document& document, const ShapeTable& shapes) {
         ++operators[std::string(graph.opType(node.id))];
     for (const auto& [op, count] : operators)
         histogram[utf8(op)] = count;
-    return {{"inputs", valuesJson(graph, shapes, graph.main().inputs)},
-            {"outputs", valuesJson(graph, shapes, graph.main().outputs)},
-            {"nodes", graph.nodes.size()},
-            {"edges", graph.edgeCount()},
-            {"initializers", initializers},
-            {"operators", std::move(histogram)},
-            {"opset", std::move(opset)},
-            {"ir_version", proto.ir_version()},
-            {"producer", utf8(proto.producer_name() + (proto.producer_version().empty() ? "" : " ") + proto.producer_version())},
-            {"configurations", std::move(configurations)},
-            {"external_data", std::move(external)}};
+    return {
+        {"inputs", valuesJson(graph, shapes, graph.main().inputs)},
+        {"outputs", valuesJson(graph, shapes, graph.main().outputs)},
+        {"nodes", graph.nodes.size()},
+        {"edges", graph.edgeCount()},
+        {"initializers", initializers},
+        {"operators", std::move(histogram)},
+        {"opset", std::move(opset)},
+        {"ir_version", proto.ir_version()},
+        {"producer", utf8(proto.producer_name() + (proto.producer_version().empty() ? "" : " ") +
+                          proto.producer_version())},
+        {"configurations", std::move(configurations)},
+        {"external_data", std::move(external)}};
+}
+
+Json nodesJson(const Document& document, const ShapeTable& shapes, std::string_view pattern) {
+    const GraphIndex& graph = document.graph();
+    Json nodes = Json::array();
+    for (const NodeInfo& node : graph.nodes) {
+        if (!nodeMatches(pattern, graph, node.id))
+            continue;
+        const auto tensors = [&](const std::vector<ValueId>& slots, const char* prefix) {
+            Json list = Json::array();
+            for (std::size_t slot = 0; slot < slots.size(); ++slot) {
+                if (!slots[slot])
+                    continue;
+                Json tensor = valuesJson(graph, shapes, {slots[slot]})[0];
+                tensor["slot"] = prefix + std::to_string(slot);
+                tensor["weight"] = graph.value(slots[slot]).initializer != nullptr;
+                list.push_back(std::move(tensor));
+            }
+            return list;
+        };
+        nodes.push_back({{"node", nodeJson(graph, node.id)},
+                         {"operator", utf8(std::string(graph.opType(node.id)))},
+                         {"inputs", tensors(node.inputs, "#in")},
+                         {"outputs", tensors(node.outputs, "#out")}});
+    }
+    return Json{{"nodes", std::move(nodes)}};
 }
 
 Json checkJson(const Analysis& analysis) {
@@ -217,29 +258,36 @@ Json inferJson(const Analysis& analysis) {
     const MeaningInput input = analysis.meaningInput();
     Json json = Json::object(), nodes = Json::array();
     addHeader(json, analysis);
-    const auto tensor = [&](const NodeInfo& node, bool output, std::size_t slot, ValueId value, const SlotMeaning& s) {
+    const auto tensor = [&](const NodeInfo& node, bool output, std::size_t slot, ValueId value,
+                            const SlotMeaning& s) {
         Json layout;
         const TensorInfo& info = analysis.shapes->of(value);
         if (s.layout)
             layout = layoutJson(*s.layout, input.configuration->mesh);
         else if (s.source == LayoutSource::Everywhere && info.concrete())
-            layout = layoutJson(Layout::replicated(info.dims, input.configuration->allDevices()), input.configuration->mesh);
+            layout = layoutJson(Layout::replicated(info.dims, input.configuration->allDevices()),
+                                input.configuration->mesh);
         return Json{{"name", utf8(graph.value(value).name)},
                     {"slot", (output ? "#out" : "#in") + std::to_string(slot)},
                     {"layout", std::move(layout)},
                     {"source", layoutSourceName(s.source)},
-                    {"why", utf8(explainSlot(input, analysis.meaning, node.id, output, static_cast<int>(slot)))}};
+                    {"why", utf8(explainSlot(input, analysis.meaning, node.id, output,
+                                             static_cast<int>(slot)))}};
     };
     for (const NodeId id : graph.main().nodes) {
         const NodeInfo& node = graph.node(id);
         const NodeMeaning& meaning = analysis.meaning.nodes[id.index()];
         Json tensors = Json::array();
-        for (std::size_t slot = 0; slot < node.inputs.size() && slot < meaning.inputs.size(); ++slot)
+        for (std::size_t slot = 0; slot < node.inputs.size() && slot < meaning.inputs.size();
+             ++slot)
             if (node.inputs[slot])
-                tensors.push_back(tensor(node, false, slot, node.inputs[slot], meaning.inputs[slot]));
-        for (std::size_t slot = 0; slot < node.outputs.size() && slot < meaning.outputs.size(); ++slot)
+                tensors.push_back(
+                    tensor(node, false, slot, node.inputs[slot], meaning.inputs[slot]));
+        for (std::size_t slot = 0; slot < node.outputs.size() && slot < meaning.outputs.size();
+             ++slot)
             if (node.outputs[slot])
-                tensors.push_back(tensor(node, true, slot, node.outputs[slot], meaning.outputs[slot]));
+                tensors.push_back(
+                    tensor(node, true, slot, node.outputs[slot], meaning.outputs[slot]));
         nodes.push_back({{"node", nodeJson(graph, id)}, {"tensors", std::move(tensors)}});
     }
     json["nodes"] = std::move(nodes);
@@ -254,19 +302,21 @@ Json commJson(const Analysis& analysis) {
         Json consumers = Json::array();
         for (const NodeId consumer : entry.consumers)
             consumers.push_back(nodeJson(graph, consumer));
-        collectives.push_back({{"kind", collectiveName(entry.kind)},
-                               {"reduce", entry.reduce == ReduceKind::None ? Json() : Json(reduceKindName(entry.reduce))},
-                               {"axes", axesJson(entry.axes, analysis.configuration.mesh)},
-                               {"groups", groupsJson(entry.groups)},
-                               {"node", nodeJson(graph, entry.node)},
-                               {"tensor", utf8(graph.value(entry.value).name)},
-                               {"type", elementTypeName(analysis.shapes->of(entry.value).elementType)},
-                               {"consumers", std::move(consumers)},
-                               {"bytes", entry.bytes},
-                               {"bytes_sent_max", entry.bytesSentMax},
-                               {"bytes_sent_total", entry.bytesSentTotal},
-                               {"cause", utf8(entry.cause)},
-                               {"phase", entry.phase == CommPhase::Input ? "input" : "output"}});
+        collectives.push_back(
+            {{"kind", collectiveName(entry.kind)},
+             {"reduce",
+              entry.reduce == ReduceKind::None ? Json() : Json(reduceKindName(entry.reduce))},
+             {"axes", axesJson(entry.axes, analysis.configuration.mesh)},
+             {"groups", groupsJson(entry.groups)},
+             {"node", nodeJson(graph, entry.node)},
+             {"tensor", utf8(graph.value(entry.value).name)},
+             {"type", elementTypeName(analysis.shapes->of(entry.value).elementType)},
+             {"consumers", std::move(consumers)},
+             {"bytes", entry.bytes},
+             {"bytes_sent_max", entry.bytesSentMax},
+             {"bytes_sent_total", entry.bytesSentTotal},
+             {"cause", utf8(entry.cause)},
+             {"phase", entry.phase == CommPhase::Input ? "input" : "output"}});
     }
     json["collectives"] = std::move(collectives);
     json["total_bytes"] = analysis.communication.totalBytes;

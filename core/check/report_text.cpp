@@ -70,6 +70,27 @@ std::string infoText(const Document& document, const ShapeTable& shapes) {
     return out.str();
 }
 
+std::string nodesText(const Document& document, const ShapeTable& shapes,
+                      std::string_view pattern) {
+    const Json found = nodesJson(document, shapes, pattern);
+    std::ostringstream out;
+    for (const Json& entry : found["nodes"]) {
+        const std::string scope = entry["node"]["scope"].get<std::string>();
+        out << oneLine(entry["operator"].get<std::string>()) << " "
+            << oneLine(scope + (scope.empty() ? "" : "/") +
+                       entry["node"]["name"].get<std::string>())
+            << "\n";
+        for (const char* side : {"inputs", "outputs"})
+            for (const Json& tensor : entry[side])
+                out << "    " << tensor["slot"].get<std::string>() << " "
+                    << oneLine(tensor["name"].get<std::string>()) << " "
+                    << oneLine(tensor["shape"].dump())
+                    << (tensor["weight"].get<bool>() ? " weight" : "") << "\n";
+    }
+    out << counted(found["nodes"].size(), "node") << "\n";
+    return out.str();
+}
+
 std::string checkText(const Analysis& analysis) {
     std::ostringstream out;
     out << header(analysis);

@@ -19,6 +19,21 @@ private slots:
                               "w2:1=tp", "-o", file("bad.onnx")});
     }
 
+    void infoListsWhatCanBeNamed() {
+        const CliResult text = runCli({"info", m_mlp, "--nodes", "MatMul!mm1"});
+        QCOMPARE(QString(text.out), QString("MatMul mm1\n"
+                                            "    #in0 x [8,16,64]\n"
+                                            "    #in1 w1 [64,256] weight\n"
+                                            "    #out0 h [8,16,256]\n"
+                                            "1 node\n"));
+        const QJsonArray nodes =
+            runCli({"info", m_mlp, "--nodes", "*", "--format", "json"}).json()["nodes"].toArray();
+        QCOMPARE(nodes.size(), 3);
+        const QJsonObject weight = nodes[0].toObject()["inputs"].toArray()[1].toObject();
+        QCOMPARE(weight.keys(), (QStringList{"name", "shape", "slot", "type", "weight"}));
+        QCOMPARE(weight["weight"].toBool(), true);
+    }
+
     void annotateSaysWhatItNamedAndWhatIsWrongNow() {
         QCOMPARE(m_annotated.exitCode, 0);
         QVERIFY2(m_annotated.err.contains("w1:1=tp: 1 tensor at 1 node\n"),
