@@ -52,7 +52,7 @@ bool sameAnnotation(const std::shared_ptr<const NodeAnnotation>& a,
 }
 
 bool Annotations::sameAs(const Annotations& other) const {
-    if (irVersion != other.irVersion || metadata != other.metadata ||
+    if (metadata != other.metadata ||
         !sameMessages(configurations, other.configurations))
         return false;
     const std::size_t count = std::max(nodes.size(), other.nodes.size());

@@ -77,7 +77,8 @@ onnx::ModelProto Document::toProto() const {
 }
 
 Result<std::string> Document::toBytes() const {
-    if (annotations.sameAs(Annotations::fromModel(*model)))
+    if (annotations.irVersion <= model->proto().ir_version() &&
+        annotations.sameAs(Annotations::fromModel(*model)))
         return model->bytes();
     if (model->format() == Model::Format::Text) {
         std::string text;

@@ -70,7 +70,8 @@ struct Annotations {
 
     /// As the file has them.
     static Annotations fromModel(const Model&);
-    bool sameAs(const Annotations&) const;  ///< Equal as serialised messages.
+    /// Equal as serialised messages, whatever the IR version.
+    bool sameAs(const Annotations&) const;
 };
 
 /// Whether two node annotations say the same; null and empty do.

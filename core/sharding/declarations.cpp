@@ -80,7 +80,8 @@ bool isAnnotated(const Annotations& annotations) {
 }
 
 void checkVersion(const Document& document, std::vector<Diagnostic>& diagnostics) {
-    const std::int64_t version = document.model->proto().ir_version();
+    const std::int64_t version =
+        std::max(document.model->proto().ir_version(), document.annotations.irVersion);
     // Saving a change raises the version by itself; what is told of is a file that would stay as it
     // is.
     if (version >= kFirstAnnotatedIr || !isAnnotated(document.annotations) ||

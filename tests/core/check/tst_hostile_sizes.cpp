@@ -3,8 +3,9 @@
 #include "check/analysis.h"
 #include "support/model_builder.h"
 
-#include <QElapsedTimer>
 #include <QtTest/QTest>
+
+#include <ctime>
 
 using namespace shardwright;
 using namespace shardwright::test;
@@ -44,6 +45,11 @@ std::shared_ptr<const Analysis> analyse(const Document& document) {
     return analysis ? *analysis : nullptr;
 }
 
+/// Of this process, so that others on the machine do not count.
+double secondsSince(std::clock_t begin) {
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
 std::vector<std::string> errors(const Analysis& analysis) {
     std::vector<std::string> codes;
     for (const Diagnostic& d : analysis.diagnostics)
@@ -80,12 +86,11 @@ private slots:
     }
 
     void aMillionDevicesAreToldOfSoon() {
-        QElapsedTimer timer;
-        timer.start();
+        const std::clock_t begin = std::clock();
         const auto analysis =
             analyse(product(1 << 20, {spec("x", 1, 1 << 20), spec("w", 0, 1 << 20)}).document());
         QCOMPARE(errors(*analysis), std::vector<std::string>{"SW310"});
-        QVERIFY2(timer.elapsed() < 30000, qPrintable(QString::number(timer.elapsed())));
+        QVERIFY2(secondsSince(begin) < 20, qPrintable(QString::number(secondsSince(begin))));
     }
 
     /// Every shard goes to another device, so that each device looks for its pieces among
@@ -95,12 +100,11 @@ private slots:
         builder.irVersion(11).configuration("c", 4096).input("x", {1 << 20, 2});
         builder.op("Relu", {"x"}, {"a"}, "r1").annotate(annotation({spec("x", 0, 4096)}));
         builder.op("Relu", {"a"}, {"y"}, "r2").annotate(annotation({spec("a", 0, 4096, 3)}));
-        QElapsedTimer timer;
-        timer.start();
+        const std::clock_t begin = std::clock();
         const auto analysis = analyse(builder.output("y").document());
         QVERIFY(errors(*analysis).empty());
         QCOMPARE(analysis->communication.byKind().begin()->first, CollectiveKind::Permute);
-        QVERIFY2(timer.elapsed() < 10000, qPrintable(QString::number(timer.elapsed())));
+        QVERIFY2(secondsSince(begin) < 8, qPrintable(QString::number(secondsSince(begin))));
     }
 
     void aSumOverNoElementsIsSomewhere_data() {
