@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.h"
 
-#include "rules/user_rules.h"
-
 #include "check/report.h"
+#include "model/plain_text.h"
+#include "rules/user_rules.h"
 #include "run/worker_client.h"
 
 #include <cstdio>
@@ -67,32 +67,64 @@ Json reportJson(const RunReport& report) {
         json["tensors"] = checksJson(report.tensors, true);
     if (report.firstDivergent) {
         const RunDivergence& first = *report.firstDivergent;
-        json["first_divergent"] = {{"tensor", first.check.name}, {"node", placeJson(first.node)},  {"operator", first.op},
-                                   {"layout", first.layout},     {"max_abs", first.check.maxAbs}, {"max_rel", first.check.maxRel}};
+        json["first_divergent"] = {
+            {"tensor", first.check.name},    {"node", placeJson(first.node)},
+            {"operator", first.op},          {"layout", first.layout},
+            {"max_abs", first.check.maxAbs}, {"max_rel", first.check.maxRel}};
     }
     if (report.randomInputs)
         json["seed"] = report.seed;
     return json;
 }
 
+/// A run that has no report: the keys of one, and what failed.
+Json failureJson(const RunFailure& failure) {
+    const char* kind = failure.kind == RunFailure::Kind::ModelError  ? "model"
+                       : failure.kind == RunFailure::Kind::Cancelled ? "cancelled"
+                                                                     : "failed";
+    return {{"verified", Json()},
+            {"outputs", Json::array()},
+            {"devices", Json::array()},
+            {"predicted", Json::object()},
+            {"executed", Json::object()},
+            {"wall_ms", Json()},
+            {"failure", {{"kind", kind}, {"message", failure.message}, {"place", failure.place}}}};
+}
+
+void print(const Json& json) {
+    std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+}
+
 void printText(const RunReport& report) {
-    std::printf("configuration %s, mesh %s, %s\n", report.configuration.c_str(), report.mesh.c_str(), report.kernels.c_str());
+    if (report.configuration.empty() && report.mesh.empty())
+        std::printf("no device configuration, %s\n", report.kernels.c_str());
+    else
+        std::printf("configuration %s, mesh %s, %s\n", oneLine(report.configuration).c_str(),
+                    report.mesh.c_str(), report.kernels.c_str());
     for (const auto& [symbol, size] : report.bindings)
-        std::printf("symbolic dimension %s = %lld\n", symbol.c_str(), static_cast<long long>(size));
+        std::printf("symbolic dimension %s = %lld\n", oneLine(symbol).c_str(),
+                    static_cast<long long>(size));
     for (const RunDeviceTiming& d : report.devices)
-        std::printf("device %d: compute %.3f ms, communication %.3f ms, waiting %.3f ms, peak %lld bytes\n", d.device,
-                    d.computeMs, d.communicationMs, d.waitingMs, static_cast<long long>(d.peakBytes));
+        std::printf(
+            "device %d: compute %.3f ms, communication %.3f ms, waiting %.3f ms, peak %lld bytes\n",
+            d.device, d.computeMs, d.communicationMs, d.waitingMs,
+            static_cast<long long>(d.peakBytes));
     for (const auto& [kind, total] : report.executed)
         std::printf("%s: %lld, %lld bytes\n", kind.c_str(), static_cast<long long>(total.count),
                     static_cast<long long>(total.bytes));
-    std::printf("collectives are %s\n", report.predicted == report.executed ? "as predicted" : "not as predicted");
+    std::printf("collectives are %s\n",
+                report.predicted == report.executed ? "as predicted" : "not as predicted");
     for (const RunTensorCheck& check : report.outputs)
         if (report.verified)
-            std::printf("output %s: largest difference %.3g, relative %.3g%s%s%s\n", check.name.c_str(), check.maxAbs,
-                        check.maxRel, check.agrees ? "" : ", differs", check.note.empty() ? "" : ", ", check.note.c_str());
+            std::printf("output %s: largest difference %.3g, relative %.3g%s%s%s\n",
+                        oneLine(check.name).c_str(), check.maxAbs, check.maxRel,
+                        check.agrees ? "" : ", differs", check.note.empty() ? "" : ", ",
+                        oneLine(check.note).c_str());
     if (report.firstDivergent)
-        std::printf("first divergent tensor: %s of %s `%s`, layout %s\n", report.firstDivergent->check.name.c_str(),
-                    report.firstDivergent->op.c_str(), report.firstDivergent->node.name.c_str(),
+        std::printf("first divergent tensor: %s of %s `%s`, layout %s\n",
+                    oneLine(report.firstDivergent->check.name).c_str(),
+                    oneLine(report.firstDivergent->op).c_str(),
+                    oneLine(report.firstDivergent->node.name).c_str(),
                     report.firstDivergent->layout.c_str());
     if (report.verified)
         std::printf("%s\n", *report.verified ? "verified against one device" : "NOT verified");
@@ -111,7 +143,7 @@ Result<RunRequest> requestOf(const Common& common, const RunArguments& arguments
     request.bindingFallback = bindings->fallback;
     request.seed = arguments.seed;
     request.inputsPath = arguments.inputs;
-    request.verify = arguments.verify == "all"   ? VerifyMode::All
+    request.verify = arguments.verify == "all"  ? VerifyMode::All
                      : arguments.verify.empty() ? VerifyMode::None
                                                 : VerifyMode::Outputs;
     request.warmups = arguments.warmUps;
@@ -139,15 +171,19 @@ int run(const Common& common, const RunArguments& arguments) {
         return fail(request.error());
     const auto outcome = runInWorker(*request, [](const RunEvent& event) {
         if (const auto* log = std::get_if<RunLog>(&event))
-            std::cerr << log->message << "\n";
+            std::cerr << oneLine(log->message) << "\n";
     });
     if (const auto* failure = std::get_if<RunFailure>(&outcome)) {
-        std::cerr << "shardwright-cli: " << failure->message << "\n";
-        return failure->kind == RunFailure::Kind::Usage ? kUsage : kModelErrors;
+        fail({failure->message, failure->place});
+        if (failure->kind == RunFailure::Kind::Usage)
+            return kUsage;
+        if (common.format == Format::Json)
+            print(failureJson(*failure));
+        return kModelErrors;
     }
     const RunReport& report = std::get<RunReport>(outcome);
     if (common.format == Format::Json)
-        std::cout << reportJson(report).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+        print(reportJson(report));
     else
         printText(report);
     return report.verified.value_or(true) ? kOk : kModelErrors;

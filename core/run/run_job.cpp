@@ -9,6 +9,7 @@
 #include "run/shards.h"
 #include "run/trace.h"
 #include "run/verify.h"
+#include "sharding/configuration_choice.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -18,6 +19,8 @@ namespace shardwright {
 namespace {
 
 using Kind = RunFailure::Kind;
+
+constexpr int kMostDevices = 1024;
 
 RunTensorCheck unchecked(const std::string& name, const std::string& note) {
     RunTensorCheck check;
@@ -84,8 +87,11 @@ private:
 
     Step analyse() {
         stage(RunStage::Analyse);
+        auto meant = configurationMeant(m_document.annotations, m_request.configuration);
+        if (!meant)
+            return failure(Kind::Usage, meant.error());
         AnalysisOptions options;
-        options.configuration = m_request.configuration;
+        options.configuration = std::move(*meant);
         options.profile = m_request.strictProfile ? Profile::Strict : Profile::Extended;
         options.bindings = m_bindings;
         if (!m_request.rules.empty()) {
@@ -99,6 +105,13 @@ private:
         if (!analysis)
             return failure(Kind::Usage, analysis.error());
         m_analysis = *analysis;
+        if (m_analysis->hasConfiguration && m_analysis->configuration.deviceCount > kMostDevices)
+            return failure(Kind::Usage,
+                           {"the configuration has " +
+                                std::to_string(m_analysis->configuration.deviceCount) +
+                                " devices; each is a thread of this machine, and a run has up to " +
+                                std::to_string(kMostDevices),
+                            m_request.modelPath});
         for (const Diagnostic& diagnostic : m_analysis->diagnostics)
             if (diagnostic.severity == Severity::Error)
                 return RunFailure{Kind::ModelError, diagnostic.message, diagnostic.code};
@@ -111,6 +124,18 @@ private:
         return {};
     }
 
+    /// A segment and the whole model must be optimised alike, so the whole model decides. Fusing
+    /// across a pair of quantisation nodes leaves roundings out, elsewhere in a segment than in the
+    /// whole model: quantised models are compared as they are written.
+    bool optimises() const {
+        const auto& nodes = graph().main().nodes;
+        const bool quantised = std::any_of(nodes.begin(), nodes.end(), [&](NodeId node) {
+            return graph().opType(node) == "DequantizeLinear";
+        });
+        return m_request.optimise && nodes.size() <= kManyNodes &&
+               !(quantised && m_request.verify != VerifyMode::None);
+    }
+
     Step loadKernels() {
         auto path = OrtRuntime::find();
         if (!path)
@@ -118,12 +143,9 @@ private:
         auto runtime = OrtRuntime::load(*path);
         if (!runtime)
             return failure(Kind::Failed, runtime.error());
-        // A segment and the whole model must be optimised alike, so the whole model decides.
         OrtEngineOptions engine;
         engine.intraOpThreads = m_request.intraOpThreads;
-        engine.optimisation = m_request.optimise && graph().main().nodes.size() <= kManyNodes
-                                  ? GraphOptimisation::Full
-                                  : GraphOptimisation::None;
+        engine.optimisation = optimises() ? GraphOptimisation::Full : GraphOptimisation::None;
         m_options.warmups = m_request.warmups;
         m_options.repeats = m_request.repeats;
         m_options.timeLimitSeconds = m_request.timeLimitSeconds;
@@ -227,11 +249,16 @@ private:
         return wanted;
     }
 
+    /// Strings stay inside of the kernels.
+    static bool canBeCompared(const TensorInfo& info) {
+        return info.kind == TensorInfo::Kind::Tensor && elementBits(info.elementType) > 0;
+    }
+
     std::vector<ValueId> allValues() const {
         std::vector<ValueId> values;
         for (const NodeId node : graph().main().order)
             for (const ValueId value : graph().node(node).outputs)
-                if (value && m_analysis->shapes->of(value).kind == TensorInfo::Kind::Tensor)
+                if (value && canBeCompared(m_analysis->shapes->of(value)))
                     values.push_back(value);
         return values;
     }
@@ -244,6 +271,7 @@ private:
         if (auto failed = runReference(all, reference))
             return failed;
         stage(RunStage::Verify);
+        findTolerances();
         bool agrees = true;
         m_report.outputs.clear();
         for (std::size_t i = 0; i < m_result.outputs.size(); ++i) {
@@ -263,6 +291,33 @@ private:
             blameOutput();
         m_report.verified = agrees && !m_report.firstDivergent;
         return {};
+    }
+
+    /// What is computed from a narrower type is as exact as that type.
+    void findTolerances() {
+        m_tolerances.assign(graph().values.size(), 0);
+        for (const NodeId id : graph().main().order) {
+            const NodeInfo& node = graph().node(id);
+            double inherited = 0;
+            for (const auto* values : {&node.inputs, &node.captures})
+                for (const ValueId value : *values)
+                    if (value)
+                        inherited = std::max(inherited, m_tolerances[value.index()]);
+            for (const ValueId value : node.outputs) {
+                const double own =
+                    value ? defaultTolerance(m_analysis->shapes->of(value).elementType) : 0;
+                // Whole numbers and truth values are exact, or they are wrong.
+                if (own > 0)
+                    m_tolerances[value.index()] = std::max(own, inherited);
+            }
+        }
+    }
+
+    double toleranceOf(ValueId value) const {
+        if (m_request.tolerance >= 0 || !value || value.index() >= m_tolerances.size() ||
+            m_tolerances[value.index()] == 0)
+            return m_request.tolerance;
+        return m_tolerances[value.index()];
     }
 
     Step runReference(bool all, RunResult& reference) {
@@ -298,7 +353,7 @@ private:
                            const std::vector<RunResult::Output>& references) const {
         for (const RunResult::Output& reference : references)
             if (reference.value == sharded.value)
-                return checkOf(checkTensor(sharded, reference, m_request.tolerance));
+                return checkOf(checkTensor(sharded, reference, toleranceOf(sharded.value)));
         return unchecked(sharded.name, "the run on one device does not give it");
     }
 
@@ -312,7 +367,7 @@ private:
             if (it == byValue.end())
                 continue;
             const RunTensorCheck check =
-                checkOf(checkTensor(output, *it->second, m_request.tolerance));
+                checkOf(checkTensor(output, *it->second, toleranceOf(output.value)));
             if (!check.agrees && !m_report.firstDivergent)
                 m_report.firstDivergent = divergence(check, output.value);
             if (report)
@@ -360,6 +415,7 @@ private:
     std::vector<ValueId> m_observe;
     RunOptions m_options;
     InputSet m_inputs;
+    std::vector<double> m_tolerances;  ///< By ValueId; 0: exact, or that of the type.
     std::shared_ptr<const Plan> m_plan;
     RunResult m_result;
     RunReport m_report;
