@@ -4,6 +4,7 @@
 #include "inference/factor_propagation.h"
 #include "inference/propagation.h"
 
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -189,5 +190,13 @@ void PropagationState::propose(NodeId node, int phase, const StateOf& stateOf,
         if (next[t] >= 0)
             into.push_back({places[t], next[t], node});
 }
+
+struct Propagator::Impl {
+    PropagationState state;
+    std::map<std::pair<ValueId, AxisRef>, AxisOrigin>
+        origins;  ///< Those asked for since the last run.
+    Impl(const MeaningInput& input, PropagationOptions options)
+        : state(input, std::move(options)) {}
+};
 
 }  // namespace shardwright
