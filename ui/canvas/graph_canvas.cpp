@@ -314,7 +314,12 @@ QString GraphCanvas::whereText() const {
         return {};
     const QRectF seen = visibleSceneRect();
     int box = m_placed->boxAt(seen.center());
-    while (box >= 0 && !m_placed->boxes()[static_cast<std::size_t>(box)].open)
+    // One does not look into a frame that is small on the screen.
+    constexpr double kLeastHeight = 80;
+    const auto isAround = [&](const PlacedBox& frame) {
+        return frame.open && frame.rect.height() * m_zoom >= kLeastHeight;
+    };
+    while (box >= 0 && !isAround(m_placed->boxes()[static_cast<std::size_t>(box)]))
         box = m_placed->boxes()[static_cast<std::size_t>(box)].parent;
     QStringList names;
     bool hidden = false;

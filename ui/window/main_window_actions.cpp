@@ -75,9 +75,8 @@ void MainWindow::connectNavigation() {
         if (value)
             m_inspector->showValue(value);
     });
-    connect(m_canvas, &GraphCanvas::zoomChanged, this, [this](double zoom) {
-        m_zoomText->setText(QStringLiteral("%1 %").arg(qRound(zoom * 100)));
-    });
+    connect(m_canvas, &GraphCanvas::zoomChanged, this,
+            [this](double zoom) { m_zoomText->setText(percentText(zoom)); });
     connect(m_inspector, &InspectorPanel::nodeWanted, this, &MainWindow::goTo);
     connect(m_inspector, &InspectorPanel::valueWanted, this, [this](ValueId value) {
         m_canvas->selectValue(value);

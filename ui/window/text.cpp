@@ -78,6 +78,12 @@ QString milliseconds(double ms) {
     return tr("%1 ms").arg(QLocale().toString(ms, 'f', ms < 10 ? 2 : 1));
 }
 
+QString percentText(double share) {
+    const double percent = share * 100;
+    return tr("%1 %").arg(percent < 1 ? QLocale().toString(percent, 'g', 1)
+                                      : QLocale().toString(qRound(percent)));
+}
+
 QString deviceList(const std::vector<int>& devices) {
     QStringList parts;
     for (std::size_t i = 0; i < devices.size();) {

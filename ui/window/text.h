@@ -31,6 +31,8 @@ QString toolTipText(const QString& text);
 /// "32,768 bytes"; byteText() is the short form.
 QString exactByteText(std::int64_t bytes);
 QString milliseconds(double ms);
+/// "85 %"; small ones with the digit that counts: "0.06 %".
+QString percentText(double share);
 /// "0-3, 5"
 QString deviceList(const std::vector<int>& devices);
 /// "64 -> 32 + 32", "10 -> 3 + 3 + 3 + 1", "256 -> 8 x 32".

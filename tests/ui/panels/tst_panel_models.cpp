@@ -53,6 +53,11 @@ std::shared_ptr<const Analysis> disagreeing() {
 class TstPanelModels : public QObject {
     Q_OBJECT
 private slots:
+    void smallZoomsAreNotZero() {
+        QCOMPARE(percentText(0.854), QString("85 %"));
+        QCOMPARE(percentText(1), QString("100 %"));
+        QCOMPARE(percentText(0.0006), QString("0.06 %"));
+    }
     void aFixKeepsItsPriceWhenItIsElided() {
         const QFontMetrics metrics((QFont()));
         const QString text = "Gather `/model/layers.11/self_attn/Reshape_7_output_0` at "
