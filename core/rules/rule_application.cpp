@@ -23,6 +23,9 @@ public:
         if (!collect() || !giveSizes() || !solve())
             return std::nullopt;
         makeFactors();
+        for (std::size_t slot = 0; slot < m_context.node.inputs.size(); ++slot)
+            if (m_written.inputs[slot].shapeOnly && m_context.hasInput(slot))
+                m_maker.shapeOnly(slot);
         for (const Slot& slot : m_slots)
             set(slot);
         for (std::size_t f = 0; f < m_written.factors.size(); ++f)

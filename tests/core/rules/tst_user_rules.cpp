@@ -120,6 +120,12 @@ private slots:
         QCOMPARE(ruledText(custom({{4, 3}, {3}}, {4}), text), QStringLiteral("n k+, k+ -> n"));
         QVERIFY(!ruled(custom({{4, 3}, {3}, {4}, {4}}, {4}), text).known);
     }
+    void shapesCanBeAllThatIsRead() {
+        const Rule rule =
+            ruled(custom({{4, 3}, {7}}, {4, 3}), "com.example::Foo: n d, (shape) -> n d;");
+        QCOMPARE(rule.text(), std::string("n d, (shape) -> n d"));
+        QVERIFY(rule.inputs[1].shapeOnly);
+    }
     void theyTakeThePlaceOfStandardRules() {
         const ModelBuilder relu = ModelBuilder().input("x", {4, 6}).op("Relu", {"x"}, {"y"});
         QCOMPARE(ruledText(relu, "Relu: n d^ -> n d^;"), QStringLiteral("n d^ -> n d^"));
