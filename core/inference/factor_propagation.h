@@ -49,7 +49,7 @@ struct FirstWinsTraits {
     bool keepsOutputs = false;  ///< In reverse, outputs stay as they are.
     bool cheapestInputs =
         false;  ///< Mesh axes on which inputs differ go where least is moved (concat).
-    bool largestWins = false;     ///< An axis on several factors goes to the largest (matmul).
+    bool largestWins = false;  ///< An axis on several factors goes to the largest (matmul).
     bool wholeTakesPart =
         false;                 ///< Forward, a factor that stays whole can still take an axis away.
     bool splitsWhole = false;  ///< Factors that must be whole are split all the same (scatter).
