@@ -34,6 +34,8 @@ public:
 
     /// The symbols of inputs, anonymous dimensions as `input#dim`, with the number each gets.
     const std::map<std::string, std::int64_t>& used() const { return m_used; }
+    /// Whether an input has another value than its default.
+    bool isGiven(const std::string& name) const { return m_bindings.given.count(name) > 0; }
     /// The type of a main graph's input.
     void bindInput(const std::string& name, onnx::TypeProto& type) const;
     /// Any other declared type: symbols that no input has and no binding names stay symbols.

@@ -86,7 +86,9 @@ void ShapePass::prepare() {
         const GraphId root = m_roots[value.graph.index()];
         if (m_sources[root.index()].function != nullptr)
             m_functionValues[root.index()].push_back(value.id);
-        if (value.kind == ValueKind::Initializer)
+        // The default of an input counts as its value.
+        if (value.kind == ValueKind::Initializer ||
+            (value.initializer != nullptr && !m_binder.isGiven(value.name)))
             prepareInitializer(value.id);
     }
     for (const ValueId id : m_index.main().inputs) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ namespace shardwright {
 struct Bindings {
     std::map<std::string, std::int64_t> sizes;
     std::int64_t fallback = 8;
+    /// Inputs with a default (an initializer of the same name) that are given another value: shapes
+    /// do not follow from the default of these.
+    std::set<std::string> given{};
 
     bool operator==(const Bindings&) const = default;
 };

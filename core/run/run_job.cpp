@@ -81,6 +81,10 @@ private:
                                     ", the inputs have " + std::to_string(size),
                                 m_request.inputsPath});
         }
+        for (const ValueId input : (*model)->graph().main().inputs)
+            if ((*model)->graph().value(input).initializer &&
+                files->has((*model)->graph().value(input).name))
+                m_bindings.given.insert((*model)->graph().value(input).name);
         m_files = std::move(*files);
         return {};
     }

@@ -106,6 +106,21 @@ private slots:
                  QString("FLOAT 8x6x3 (batchxhiddenx3)"));
     }
 
+    void theDefaultOfAnInputCountsAsItsValueUnlessAnotherIsGiven() {
+        const auto model = ModelBuilder{}
+                               .input("x", {8})
+                               .input("shape", {2}, onnx::TensorProto::INT64)
+                               .ints("shape", {2, 4})
+                               .op("Reshape", {"x", "shape"}, {"y"})
+                               .output("y")
+                               .model();
+        const ValueId y = valueNamed(model->graph(), "y");
+        QCOMPARE(ShapeTable::build(model, {})->of(y).dims, (std::vector<std::int64_t>{2, 4}));
+        Bindings bindings;
+        bindings.given = {"shape"};
+        QVERIFY(!ShapeTable::build(model, bindings)->of(y).concrete());
+    }
+
     void shapeArithmeticIsFolded() {
         // y = Reshape(x, [Shape(x)[0] * 2, -1])
         ModelBuilder builder;
