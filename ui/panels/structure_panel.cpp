@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ui/panels/structure_panel.h"
 
-#include "check/find.h"
 #include "ui/panels/found_model.h"
 #include "ui/panels/name_delegate.h"
+#include "ui/panels/node_search.h"
 #include "ui/panels/structure_model.h"
 #include "ui/window/editor_session.h"
 #include "ui/window/text.h"
@@ -17,6 +17,8 @@
 #include <QStackedWidget>
 #include <QToolButton>
 #include <QTreeView>
+
+#include <algorithm>
 
 namespace shardwright {
 namespace {
@@ -119,7 +121,12 @@ QWidget* StructurePanel::buildSearch() {
     m_selectAll->setToolButtonStyle(Qt::ToolButtonTextOnly);
     connect(m_previous, &QToolButton::clicked, this, &StructurePanel::previous);
     connect(m_next, &QToolButton::clicked, this, &StructurePanel::next);
-    connect(m_selectAll, &QToolButton::clicked, this, [this] { emit nodesWanted(found()); });
+    connect(m_selectAll, &QToolButton::clicked, this, [this] {
+        // The last of a selection is the one that is looked at: the best match.
+        QList<NodeId> nodes = found();
+        std::reverse(nodes.begin(), nodes.end());
+        emit nodesWanted(nodes);
+    });
     auto* row = new QHBoxLayout(m_searchBar);
     row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(2);
@@ -216,14 +223,14 @@ void StructurePanel::search() {
     const QString text = m_search->text().trimmed();
     if (text.isEmpty() || !m_analysis) {
         m_session->jobs()->cancel(JobTracker::Kind::Search);
-        showFound({});
         m_stack->setCurrentWidget(m_tree);
+        showFound({});
         return;
     }
     m_session->jobs()->start<std::vector<NodeId>>(
         JobTracker::Kind::Search,
         [analysis = m_analysis, query = fromQt(text)](const CancelToken& token) {
-            return findNodes(*analysis, query, token);
+            return searchNodes(*analysis, query, token);
         },
         [this, model = m_analysis->document.model](std::vector<NodeId> nodes) {
             if (!m_analysis || m_analysis->document.model != model)

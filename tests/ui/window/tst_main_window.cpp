@@ -20,6 +20,7 @@
 #include <QDockWidget>
 #include <QDropEvent>
 #include <QFileDialog>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QMenuBar>
@@ -28,6 +29,7 @@
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTest>
+#include <QToolButton>
 #include <QTreeView>
 #include <QTreeWidget>
 
@@ -189,6 +191,42 @@ private slots:
         QCOMPARE(m_window->canvas()->currentNode(), first);
         QTest::keyClick(field, Qt::Key_Escape);
         QTRY_VERIFY(!m_window->canvas()->isHighlighted(first));
+    }
+    void aClearedSearchLeavesNothingBesideTheField() {
+        open("m.onnx");
+        QLineEdit* field = m_window->structure()->searchField();
+        const auto labels = [&](const QString& text) {
+            int shown = 0;
+            for (const QLabel* label : m_window->structure()->findChildren<QLabel*>())
+                shown += label->isVisible() && label->text() == text;
+            for (const QToolButton* each : m_window->structure()->findChildren<QToolButton*>())
+                shown += each->isVisible() && each->text() == text;
+            return shown;
+        };
+        for (const bool byEscape : {true, false}) {
+            QTest::keyClicks(field, "op:matmul");
+            QTRY_COMPARE(labels("2 matches"), 1);
+            QCOMPARE(labels("All"), 1);
+            if (byEscape)
+                QTest::keyClick(field, Qt::Key_Escape);
+            else
+                field->clear();
+            QTRY_COMPARE(m_window->structure()->found().size(), 0);
+            QCOMPARE(labels("No match"), 0);
+            QCOMPARE(labels("All"), 0);
+        }
+    }
+    void allMatchesAreSelectedAndTheBestIsLookedAt() {
+        open("m.onnx");
+        QLineEdit* field = m_window->structure()->searchField();
+        QTest::keyClicks(field, "h");
+        QTRY_VERIFY(m_window->structure()->found().size() > 1);
+        const NodeId best = m_window->structure()->found().front();
+        for (QToolButton* each : m_window->structure()->findChildren<QToolButton*>())
+            if (each->text() == "All")
+                QTest::mouseClick(each, Qt::LeftButton);
+        QCOMPARE(m_window->canvas()->selectedNodes().size(), m_window->structure()->found().size());
+        QCOMPARE(m_window->canvas()->currentNode(), best);
     }
     void enterInTheDiagnosticsListGoesToTheNode() {
         open("m.onnx");
