@@ -14,11 +14,13 @@
 #include <QGridLayout>
 #include <QInputDialog>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenu>
 #include <QPushButton>
 #include <QToolButton>
 
 #include <algorithm>
+#include <functional>
 
 namespace shardwright {
 namespace {
@@ -47,6 +49,43 @@ std::int64_t product(const Mesh& mesh, const std::vector<int>& axes) {
         shards *= mesh.axes[static_cast<std::size_t>(axis)].size;
     return shards;
 }
+
+/// Asks for the parts of a dimension, such as `3*tp`. What does not fit keeps it open, with words.
+class PartsDialog : public QInputDialog {
+public:
+    /// Does the split; returns why it cannot be done, empty where it was done.
+    using Split = std::function<QString(const QString& parts)>;
+
+    PartsDialog(const QString& explanation, const QString& parts, Split split, QWidget* parent)
+        : QInputDialog(parent), m_explanation(explanation), m_split(std::move(split)) {
+        setObjectName(QStringLiteral("partsDialog"));
+        setAttribute(Qt::WA_DeleteOnClose);
+        setWindowTitle(TensorEditor::tr("Split in Parts"));
+        setLabelText(m_explanation);
+        setTextValue(parts);
+        // Words about tensors are plain text, and may be long.
+        for (auto* label : findChildren<QLabel*>()) {
+            label->setTextFormat(Qt::PlainText);
+            label->setWordWrap(true);
+        }
+    }
+    void accept() override {
+        const QString refusal = m_split(textValue().trimmed());
+        if (refusal.isEmpty()) {
+            QInputDialog::accept();
+            return;
+        }
+        setLabelText(m_explanation + QStringLiteral("\n\n⚠ ") + refusal);
+        if (auto* field = findChild<QLineEdit*>()) {
+            field->setFocus();
+            field->selectAll();
+        }
+    }
+
+private:
+    QString m_explanation;
+    Split m_split;
+};
 
 }  // namespace
 
@@ -294,7 +333,20 @@ void TensorEditor::push(Result<Edit> edit, const QString& title) {
         emit refused(toQt(edit.error().text()));
 }
 
+bool TensorEditor::liesSo(int dim, const std::vector<int>& axes) const {
+    return std::ranges::all_of(m_slots, [&](TensorSlot slot) {
+        const auto sharding = shardingAt(m_session->document(), *m_analysis, slot);
+        if (!sharding || static_cast<std::size_t>(dim) >= sharding->dims.size())
+            return false;
+        const auto& components = sharding->dims[static_cast<std::size_t>(dim)];
+        return components.size() < 2 && axesOf(components) == axes;
+    });
+}
+
 void TensorEditor::choose(int dim, const std::vector<int>& axes) {
+    // Nothing is written that changes nothing; Replicate makes a layout explicit.
+    if (liesSo(dim, axes))
+        return;
     const QString names = axisNames(m_analysis->configuration.mesh, axes);
     const QString title = axes.empty()
                               ? tr("Do not split dimension %1 of %2").arg(dim).arg(places())
@@ -308,32 +360,36 @@ void TensorEditor::askForParts(int dim) {
     const TensorInfo& info = m_analysis->shapes->of(valueAt(m_analysis->graph(), slot));
     const auto sharding = shardingAt(m_session->document(), *m_analysis, slot);
     const auto at = static_cast<std::size_t>(dim);
-    auto* dialog = new QInputDialog(this);
-    dialog->setObjectName(QStringLiteral("partsDialog"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setWindowTitle(tr("Split in Parts"));
-    dialog->setLabelText(tr("Parts of dimension %1 (size %2), outermost first.\n"
-                            "3*tp cuts inside each of three parts (a fused QKV weight),\n"
-                            "64/tp*16 by heads of 16.")
-                             .arg(dim)
-                             .arg(info.dims[at]));
-    if (sharding && at < sharding->dims.size())
-        dialog->setTextValue(
-            toQt(componentsText(m_analysis->configuration.mesh, sharding->dims[at])));
-    connect(dialog, &QInputDialog::textValueSelected, this,
-            [this, dim, slot](const QString& parts) {
-                // Another tensor may be shown by now.
-                if (m_analysis && !m_slots.empty() && m_slots.front() == slot)
-                    chooseParts(dim, parts.trimmed());
-            });
-    dialog->open();
+    const QString explanation = tr("Parts of dimension %1 (size %2), outermost first.\n"
+                                   "3*tp cuts inside each of three parts (a fused QKV weight),\n"
+                                   "64/tp*16 by heads of 16.")
+                                    .arg(dim)
+                                    .arg(info.dims[at]);
+    const QString present =
+        sharding && at < sharding->dims.size()
+            ? toQt(componentsText(m_analysis->configuration.mesh, sharding->dims[at]))
+            : QString();
+    const auto split = [this, dim, slot](const QString& parts) {
+        // Another tensor may be shown by now.
+        return m_analysis && !m_slots.empty() && m_slots.front() == slot ? chooseParts(dim, parts)
+                                                                         : QString();
+    };
+    (new PartsDialog(explanation, present, split, this))->open();
 }
 
-void TensorEditor::chooseParts(int dim, const QString& parts) {
-    if (parts.isEmpty())
-        return choose(dim, {});
-    push(assignComponents(m_session->document(), *m_analysis, m_slots, dim, fromQt(parts)),
-         tr("Split dimension %1 of %2 as %3").arg(dim).arg(places(), oneLine(parts, 30)));
+QString TensorEditor::chooseParts(int dim, const QString& parts) {
+    if (parts.isEmpty()) {
+        choose(dim, {});
+        return {};
+    }
+    Result<Edit> edit =
+        assignComponents(m_session->document(), *m_analysis, m_slots, dim, fromQt(parts));
+    if (!edit)
+        return toQt(edit.error().text());
+    m_session->push(
+        std::move(*edit),
+        tr("Split dimension %1 of %2 as %3").arg(dim).arg(places(), oneLine(parts, 30)));
+    return {};
 }
 
 void TensorEditor::replicate() {

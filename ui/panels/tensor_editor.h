@@ -54,7 +54,10 @@ private:
     void fillPlaces(QMenu* menu);
     void choose(int dim, const std::vector<int>& axes);
     void askForParts(int dim);
-    void chooseParts(int dim, const QString& parts);
+    /// Why it cannot be done; empty where it was done.
+    QString chooseParts(int dim, const QString& parts);
+    /// Whether the dimension is split so already in all slots.
+    bool liesSo(int dim, const std::vector<int>& axes) const;
     void replicate();
     void remove();
     void push(Result<Edit> edit, const QString& title);
