@@ -16,7 +16,9 @@ private slots:
     void everyPageHasItsCode();
 
 private:
-    QDir pages() const { return QDir(qEnvironmentVariable("SHARDWRIGHT_SOURCE") + "/docs/diagnostics"); }
+    QDir pages() const {
+        return QDir(qEnvironmentVariable("SHARDWRIGHT_SOURCE") + "/docs/diagnostics");
+    }
 };
 
 void TstCodes::everyCodeIsGivenOnce() {
