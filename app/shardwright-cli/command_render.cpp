@@ -30,14 +30,17 @@ int render(const Common& common, int argc, char** argv) {
     ExportOptions options;
     options.title = QString::fromStdString(common.model);
     QString error;
-    if (!exportGraph(*drawModel(document->model, true), *analysis, QString::fromStdString(common.output), options, &error))
+    if (!exportGraph(*drawModel(document->model, true), *analysis,
+                     QString::fromStdString(common.output), options, &error))
         return fail(Error{error.toStdString(), common.output});
     return kOk;
 }
 
 #else
 
-int render(const Common&, int, char**) { return fail(Error{"this program was built without drawing", "render"}); }
+int render(const Common&, int, char**) {
+    return fail(Error{"this program was built without drawing", "render"});
+}
 
 #endif
 

@@ -14,15 +14,21 @@ void addModel(CLI::App& command, cli::Common& common) {
 }
 
 void addFormat(CLI::App& command, cli::Common& common) {
-    static const std::map<std::string, cli::Format> formats{{"text", cli::Format::Text}, {"json", cli::Format::Json}};
-    command.add_option("--format", common.format, "text or json")->transform(CLI::CheckedTransformer(formats));
+    static const std::map<std::string, cli::Format> formats{{"text", cli::Format::Text},
+                                                            {"json", cli::Format::Json}};
+    command.add_option("--format", common.format, "text or json")
+        ->transform(CLI::CheckedTransformer(formats));
 }
 
 void addAnalysis(CLI::App& command, cli::Common& common) {
-    static const std::map<std::string, Profile> profiles{{"strict", Profile::Strict}, {"extended", Profile::Extended}};
-    command.add_option("--config", common.configuration, "Device configuration; else the only one, else `default`");
-    command.add_option("--bind", common.bind, "DIM=N: size of a symbolic dimension (8 where not bound)");
-    command.add_option("--rules", common.rules, "File of rules of your own operators (docs/user-rules.md)");
+    static const std::map<std::string, Profile> profiles{{"strict", Profile::Strict},
+                                                         {"extended", Profile::Extended}};
+    command.add_option("--config", common.configuration,
+                       "Device configuration; else the only one, else `default`");
+    command.add_option("--bind", common.bind,
+                       "DIM=N: size of a symbolic dimension (8 where not bound)");
+    command.add_option("--rules", common.rules,
+                       "File of rules of your own operators (docs/user-rules.md)");
     command.add_option("--profile", common.profile, "strict (proposal 0007 only) or extended")
         ->transform(CLI::CheckedTransformer(profiles));
 }
@@ -40,11 +46,13 @@ int main(int argc, char** argv) {
     cli::Common common;
     int status = cli::kOk;
 
-    auto* info = app.add_subcommand("info", "Inputs, outputs, counts, opset, configurations, external data");
+    auto* info =
+        app.add_subcommand("info", "Inputs, outputs, counts, opset, configurations, external data");
     addModel(*info, common);
     addFormat(*info, common);
     std::string nodes;
-    info->add_option("--nodes", nodes, "Nodes that match [OP!]GLOB ('*': all), with scope and tensors");
+    info->add_option("--nodes", nodes,
+                     "Nodes that match [OP!]GLOB ('*': all), with scope and tensors");
     info->callback([&] { status = cli::info(common, nodes); });
 
     auto* check = app.add_subcommand("check", "Diagnostics of the model and its annotations");
@@ -69,7 +77,10 @@ int main(int argc, char** argv) {
     addModel(*infer, common);
     addFormat(*infer, common);
     addAnalysis(*infer, common);
-    infer->add_option("--mode", mode, "meaning: what the file says under proposal 0007; propagate: what follows from it")
+    infer
+        ->add_option(
+            "--mode", mode,
+            "meaning: what the file says under proposal 0007; propagate: what follows from it")
         ->check(CLI::IsMember({"meaning", "propagate"}));
     cli::PropagateArguments propagation;
     std::vector<std::string> policies;
@@ -79,14 +90,18 @@ int main(int argc, char** argv) {
         {"both", PropagationDirection::Both},
         {"forward", PropagationDirection::Forward},
         {"reverse", PropagationDirection::Reverse}};
-    infer->add_option("--policy", propagation.policy, "propagate: report, paddle, shardy-basic, ...")
+    infer
+        ->add_option("--policy", propagation.policy, "propagate: report, paddle, shardy-basic, ...")
         ->check(CLI::IsMember(policies));
     infer->add_option("--direction", propagation.direction, "propagate: both, forward or reverse")
         ->transform(CLI::CheckedTransformer(directions));
-    infer->add_option("--priority", propagation.priorities, "propagate: AXIS=N, smaller numbers first (0 where not given)");
-    infer->add_option("-o,--output", common.output, "propagate: write the model with all proposals accepted");
+    infer->add_option("--priority", propagation.priorities,
+                      "propagate: AXIS=N, smaller numbers first (0 where not given)");
+    infer->add_option("-o,--output", common.output,
+                      "propagate: write the model with all proposals accepted");
     infer->callback([&] {
-        status = mode == "propagate" ? cli::propagate(common, propagation) : cli::infer(common, mode);
+        status =
+            mode == "propagate" ? cli::propagate(common, propagation) : cli::infer(common, mode);
     });
 
     auto* comm = app.add_subcommand("comm", "Which nodes make devices talk, and how many bytes");
@@ -103,7 +118,8 @@ int main(int argc, char** argv) {
     annotate->add_option("--mesh", annotations.mesh, "Axes and sizes: dp=2,tp=4");
     annotate->add_option("--shard", annotations.shards,
                          "TENSOR[@NODE]:DIM=AXIS[+AXIS...][,DIM=...] or TENSOR[@NODE]:replicated");
-    annotate->add_option("--stage", annotations.stages, "NODE=N: pipeline stage of the matching nodes");
+    annotate->add_option("--stage", annotations.stages,
+                         "NODE=N: pipeline stage of the matching nodes");
     annotate->add_option("--stage-devices", annotations.stageDevices, "N=0-3: devices of a stage");
     annotate->callback([&] { status = cli::annotate(common, annotations); });
 
@@ -113,8 +129,8 @@ int main(int argc, char** argv) {
     strip->callback([&] { status = cli::strip(common); });
 
     std::string annotationsFile;
-    auto* annotationRules =
-        app.add_subcommand("annotations", "Annotations as rules about names, in a file of their own");
+    auto* annotationRules = app.add_subcommand(
+        "annotations", "Annotations as rules about names, in a file of their own");
     annotationRules->require_subcommand(1);
     auto* exported = annotationRules->add_subcommand("export", "Write them to a JSON file");
     addModel(*exported, common);
@@ -124,16 +140,21 @@ int main(int argc, char** argv) {
     auto* applied = annotationRules->add_subcommand(
         "apply", "Put them onto a model, such as a new export, and say what fits nowhere");
     addModel(*applied, common);
-    applied->add_option("FILE", annotationsFile, "JSON that `annotations export` wrote")->required();
+    applied->add_option("FILE", annotationsFile, "JSON that `annotations export` wrote")
+        ->required();
     addOutput(*applied, common);
     addFormat(*applied, common);
-    applied->add_option("--config", common.configuration, "Device configuration, instead of the file's");
-    applied->add_option("--bind", common.bind, "DIM=N: size of a symbolic dimension (8 where not bound)");
+    applied->add_option("--config", common.configuration,
+                        "Device configuration, instead of the file's");
+    applied->add_option("--bind", common.bind,
+                        "DIM=N: size of a symbolic dimension (8 where not bound)");
     applied->callback([&] { status = cli::applyAnnotations(common, annotationsFile); });
 
     std::string conformanceFile;
-    auto* conformance = app.add_subcommand("conformance", "Cases of other systems' rules: N passed, M failed");
-    conformance->add_option("FILE", conformanceFile, "JSON in one of the three schemas")->required();
+    auto* conformance =
+        app.add_subcommand("conformance", "Cases of other systems' rules: N passed, M failed");
+    conformance->add_option("FILE", conformanceFile, "JSON in one of the three schemas")
+        ->required();
     addFormat(*conformance, common);
     conformance->callback([&] { status = cli::conformance(conformanceFile, common.format); });
 
@@ -143,21 +164,27 @@ int main(int argc, char** argv) {
     addFormat(*run, common);
     addAnalysis(*run, common);
     run->add_option("--backend", runs.backend, "Kernels: cpu")->check(CLI::IsMember({"cpu"}));
-    run->add_option("--transport", runs.transport, "Collectives: threads")->check(CLI::IsMember({"threads"}));
-    run->add_option("--inputs", runs.inputs, "An .npz file or a folder of input_k.pb; else seeded random inputs");
-    run->add_flag("--verify{outputs}", runs.verify, "Compare with one device; --verify=all: every tensor")
+    run->add_option("--transport", runs.transport, "Collectives: threads")
+        ->check(CLI::IsMember({"threads"}));
+    run->add_option("--inputs", runs.inputs,
+                    "An .npz file or a folder of input_k.pb; else seeded random inputs");
+    run->add_flag("--verify{outputs}", runs.verify,
+                  "Compare with one device; --verify=all: every tensor")
         ->check(CLI::IsMember({"outputs", "all"}));
     run->add_option("--trace", runs.trace, "Write a trace for Perfetto");
-    run->add_option("--save-shards", runs.saveShards, "Write what each device holds as .npy into this folder");
+    run->add_option("--save-shards", runs.saveShards,
+                    "Write what each device holds as .npy into this folder");
     run->add_option("--observe", runs.observe, "Further tensors to keep, by name");
     run->add_option("--seed", runs.seed, "Seed of random inputs");
-    run->add_option("--repeat", runs.repeats, "How often it runs; times are of the last")->check(CLI::Range(1, 100000));
+    run->add_option("--repeat", runs.repeats, "How often it runs; times are of the last")
+        ->check(CLI::Range(1, 100000));
     run->add_option("--warm-up", runs.warmUps, "Runs before that")->check(CLI::Range(0, 100000));
     run->add_option("--time-limit", runs.timeLimitSeconds, "Seconds after which it is given up");
     run->callback([&] { status = cli::run(common, runs); });
 
     cli::RuleArguments rules;
-    auto* rule = app.add_subcommand("rule", "What can be split: of one operator on given shapes, or --list of all");
+    auto* rule = app.add_subcommand(
+        "rule", "What can be split: of one operator on given shapes, or --list of all");
     rule->add_option("OP", rules.op, "Operator: Conv, com.microsoft::FusedMatMul");
     rule->add_flag("--list", rules.list, "The table of all operators");
     rule->add_option("--shape", rules.shapes,

@@ -8,7 +8,8 @@
 
 namespace shardwright {
 
-/// Codes of core/check: SW3xx operators, SW41x moves between stages, SW5xx communication, SW61x the model.
+/// Codes of core/check: SW3xx operators, SW41x moves between stages, SW5xx communication, SW61x the
+/// model.
 std::span<const CodeInfo> checkCodes();
 /// Every code that the program gives, in order.
 std::vector<CodeInfo> allCodes();

@@ -12,38 +12,41 @@ Diagnostic word(const GraphIndex& graph, const GraphIndex::Problem& problem) {
     d.node = problem.node;
     if (problem.value)
         d.tensor = graph.value(problem.value).name;
-    const std::string node = problem.node ? "`" + graph.label(problem.node) + "`" : std::string("the model");
+    const std::string node =
+        problem.node ? "`" + graph.label(problem.node) + "`" : std::string("the model");
     const std::string tensor = "`" + d.tensor + "`";
     switch (problem.kind) {
-    case GraphIndex::Problem::Kind::ProducedTwice:
-        d.code = "SW610";
-        d.message = tensor + " is produced by " + (problem.other ? "`" + graph.label(problem.other) + "`" : "the graph") +
-                    " and again by " + node + "; the first one counts";
-        break;
-    case GraphIndex::Problem::Kind::MissingInput:
-        d.code = "SW611";
-        d.message = node + " reads " + tensor + ", which nothing produces";
-        break;
-    case GraphIndex::Problem::Kind::OutOfOrder:
-        d.code = "SW612";
-        d.severity = Severity::Warning;
-        d.message = node + " stands before the producer of " + (d.tensor.empty() ? "one of its inputs" : tensor) +
-                    "; nodes are not in topological order";
-        break;
-    case GraphIndex::Problem::Kind::Cycle:
-        d.code = "SW613";
-        d.message = node + " is on a cycle, or behind one";
-        break;
-    case GraphIndex::Problem::Kind::DuplicateNodeName:
-        d.code = "SW614";
-        d.severity = Severity::Info;
-        d.message = node + " has a name that another node has too";
-        break;
-    case GraphIndex::Problem::Kind::UnnamedOutput:
-        d.code = "SW615";
-        d.severity = Severity::Info;
-        d.message = node + " has no named output";
-        break;
+        case GraphIndex::Problem::Kind::ProducedTwice:
+            d.code = "SW610";
+            d.message = tensor + " is produced by " +
+                        (problem.other ? "`" + graph.label(problem.other) + "`" : "the graph") +
+                        " and again by " + node + "; the first one counts";
+            break;
+        case GraphIndex::Problem::Kind::MissingInput:
+            d.code = "SW611";
+            d.message = node + " reads " + tensor + ", which nothing produces";
+            break;
+        case GraphIndex::Problem::Kind::OutOfOrder:
+            d.code = "SW612";
+            d.severity = Severity::Warning;
+            d.message = node + " stands before the producer of " +
+                        (d.tensor.empty() ? "one of its inputs" : tensor) +
+                        "; nodes are not in topological order";
+            break;
+        case GraphIndex::Problem::Kind::Cycle:
+            d.code = "SW613";
+            d.message = node + " is on a cycle, or behind one";
+            break;
+        case GraphIndex::Problem::Kind::DuplicateNodeName:
+            d.code = "SW614";
+            d.severity = Severity::Info;
+            d.message = node + " has a name that another node has too";
+            break;
+        case GraphIndex::Problem::Kind::UnnamedOutput:
+            d.code = "SW615";
+            d.severity = Severity::Info;
+            d.message = node + " has no named output";
+            break;
     }
     return d;
 }
@@ -66,11 +69,13 @@ std::vector<Diagnostic> diagnoseModel(const Model& model, const ShapeTable& shap
             Diagnostic d;
             d.code = "SW619";
             d.severity = Severity::Info;
-            d.message = std::to_string(count - kMostOfAKind) + " further problems of one kind are not listed";
+            d.message = std::to_string(count - kMostOfAKind) +
+                        " further problems of one kind are not listed";
             result.push_back(std::move(d));
         }
     int broken = 0;
-    for (const ExternalEntry& entry : checkExternalData(model.proto(), model.path().parent_path())) {
+    for (const ExternalEntry& entry :
+         checkExternalData(model.proto(), model.path().parent_path())) {
         if (entry.verdict == ExternalEntry::Verdict::Ok || ++broken > kMostOfAKind)
             continue;
         Diagnostic d;

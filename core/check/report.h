@@ -13,7 +13,8 @@ namespace shardwright {
 // Keys keep the order in which they are written here.
 using Json = nlohmann::ordered_json;
 
-Json nodeJson(const GraphIndex& graph, NodeId node);  ///< {name, index, scope}; null for an invalid id.
+Json nodeJson(const GraphIndex& graph,
+              NodeId node);  ///< {name, index, scope}; null for an invalid id.
 /// {devices, groups, dims: [[{size, shards, axes}]]}.
 Json layoutJson(const Layout& layout, const Mesh& mesh);
 Json editJson(const GraphIndex& graph, const Edit& edit);

@@ -10,9 +10,10 @@ namespace shardwright {
 
 namespace {
 
-/// Walks factors and components together, outermost first. A component that spans several factors is taken
-/// apart: its blocks are whole multiples of the inner part (then only the outer factor is cut), or
-/// divide it (then the outer factor is cut to single indices and the rest goes on inwards).
+/// Walks factors and components together, outermost first. A component that spans several factors
+/// is taken apart: its blocks are whole multiples of the inner part (then only the outer factor is
+/// cut), or divide it (then the outer factor is cut to single indices and the rest goes on
+/// inwards).
 class Aligner {
 public:
     Aligner(const std::vector<Component>& components, const std::vector<std::int64_t>& sizes)
@@ -60,7 +61,9 @@ private:
         return true;
     }
 
-    std::int64_t remaining() const { return m_sizes[m_factor] / std::max<std::int64_t>(m_placed, 1); }
+    std::int64_t remaining() const {
+        return m_sizes[m_factor] / std::max<std::int64_t>(m_placed, 1);
+    }
     void nextFactor() {
         ++m_factor;
         m_placed = 1;
@@ -78,7 +81,8 @@ private:
 };
 
 bool isSplit(const std::vector<Component>& components) {
-    return std::any_of(components.begin(), components.end(), [](const Component& c) { return c.shards > 1; });
+    return std::any_of(components.begin(), components.end(),
+                       [](const Component& c) { return c.shards > 1; });
 }
 
 std::optional<FactorCut> refineByComponent(const FactorCut& a, const FactorCut& b) {
@@ -121,7 +125,8 @@ std::optional<std::vector<FactorCut>> alignToFactors(const std::vector<Component
                                                      const std::vector<std::int64_t>& factorSizes) {
     if (factorSizes.size() == 1) {
         FactorCut cut;
-        cut.components = components.empty() ? std::vector<Component>{{factorSizes[0], 1}} : components;
+        cut.components =
+            components.empty() ? std::vector<Component>{{factorSizes[0], 1}} : components;
         return std::vector<FactorCut>{cut};
     }
     if (!isSplit(components)) {

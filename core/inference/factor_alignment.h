@@ -8,8 +8,8 @@
 
 namespace shardwright {
 
-/// Cuts of the factors of one dimension (major to minor) that a sharding of that dimension asks for. nullopt: a shard
-/// edge does not fall on a factor edge.
+/// Cuts of the factors of one dimension (major to minor) that a sharding of that dimension asks
+/// for. nullopt: a shard edge does not fall on a factor edge.
 std::optional<std::vector<FactorCut>> alignToFactors(const std::vector<Component>& components,
                                                      const std::vector<std::int64_t>& factorSizes);
 

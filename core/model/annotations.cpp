@@ -52,8 +52,7 @@ bool sameAnnotation(const std::shared_ptr<const NodeAnnotation>& a,
 }
 
 bool Annotations::sameAs(const Annotations& other) const {
-    if (metadata != other.metadata ||
-        !sameMessages(configurations, other.configurations))
+    if (metadata != other.metadata || !sameMessages(configurations, other.configurations))
         return false;
     const std::size_t count = std::max(nodes.size(), other.nodes.size());
     for (std::size_t i = 0; i < count; ++i) {

@@ -72,7 +72,8 @@ std::string operatorsPage(const std::vector<OperatorRow>& rows) {
         "that can be split, what is read beyond the border of a shard is sent, or (Slice) not "
         "read.\n\n"
         "*Profile* strict: proposal 0007 covers the operator; extended: this program does. "
-        "*Proven*: every split that is claimed for the example was run on the operator's kernel and "
+        "*Proven*: every split that is claimed for the example was run on the operator's kernel "
+        "and "
         "compared with the whole; *no*: nothing is claimed, or nothing runs it here. Splits that "
         "would work and are not claimed have [a list](unclaimed-splits.md).\n";
     std::map<std::string, std::vector<const OperatorRow*>> byDomain;

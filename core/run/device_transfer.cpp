@@ -39,8 +39,9 @@ Result<void> DeviceRunner::packMessage(const DeviceTransfer& transfer) {
     const int firstTerm = transfer.packs.empty() ? 0 : transfer.packs.front().term;
     const bool reduces = transfer.kind <= CollectiveKind::ReduceScatter;
     // Without a term of its own (an empty shard) it contributes the identity.
-    const bool several = reduces && (transfer.packs.empty() ? transfer.sendBytes > 0
-                                                            : transfer.packs.back().term != firstTerm);
+    const bool several =
+        reduces &&
+        (transfer.packs.empty() ? transfer.sendBytes > 0 : transfer.packs.back().term != firstTerm);
     const std::int32_t wide = accumulatorType(transfer.elementType);
     const auto size = static_cast<std::size_t>(std::max(8, elementBits(transfer.elementType)) / 8);
     const auto wideSize = static_cast<std::size_t>(std::max(8, elementBits(wide)) / 8);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor parallelism as in Megatron on real exports: two all-reduces a layer follow from the weights alone.
+// Tensor parallelism as in Megatron on real exports: two all-reduces a layer follow from the
+// weights alone.
 #include "cli_process.h"
 
 #include <QJsonArray>
@@ -17,18 +18,22 @@ QStringList shards(const QStringList& specs) {
     return arguments;
 }
 
-/// Query, gate and up by column, output and down by row; key and value by column where tp divides the key heads.
+/// Query, gate and up by column, output and down by row; key and value by column where tp divides
+/// the key heads.
 QStringList llama(int tp) {
-    QStringList specs{"#in1@MatMul!*/q_proj/*:1=tp",    "#in1@MatMul!*/o_proj/*:0=tp",    "#in1@MatMul!*/gate_proj/*:1=tp",
-                      "#in1@MatMul!*/up_proj/*:1=tp", "#in1@MatMul!*/down_proj/*:0=tp"};
+    QStringList specs{"#in1@MatMul!*/q_proj/*:1=tp", "#in1@MatMul!*/o_proj/*:0=tp",
+                      "#in1@MatMul!*/gate_proj/*:1=tp", "#in1@MatMul!*/up_proj/*:1=tp",
+                      "#in1@MatMul!*/down_proj/*:0=tp"};
     if (2 % tp == 0)
-        specs << "#in1@MatMul!*/k_proj/*:1=tp" << "#in1@MatMul!*/v_proj/*:1=tp";
+        specs << "#in1@MatMul!*/k_proj/*:1=tp"
+              << "#in1@MatMul!*/v_proj/*:1=tp";
     return shards(specs);
 }
 
 QStringList bert() {
-    return shards({"#in1@MatMul!*/self/query/*:1=tp", "#in1@MatMul!*/self/key/*:1=tp", "#in1@MatMul!*/self/value/*:1=tp",
-                   "#in1@MatMul!*/attention/output/dense/*:0=tp", "#in1@MatMul!*/intermediate/dense/*:1=tp",
+    return shards({"#in1@MatMul!*/self/query/*:1=tp", "#in1@MatMul!*/self/key/*:1=tp",
+                   "#in1@MatMul!*/self/value/*:1=tp", "#in1@MatMul!*/attention/output/dense/*:0=tp",
+                   "#in1@MatMul!*/intermediate/dense/*:1=tp",
                    "#in1@MatMul!*layer.?/output/dense/*:0=tp"});
 }
 
@@ -59,16 +64,20 @@ void TstCliMegatronSlow::twoAllReducesALayerAndNothingElse_data() {
     QTest::addColumn<int>("layers");
     QTest::addColumn<int>("groups");
     QTest::addColumn<QString>("maskNode");
-    const auto rows = [](const QString& model, int layers, auto specs, const QString& head, const QString& maskNode) {
-        const auto row = [&](const QString& what, const QString& mesh, const QStringList& s, int groups, const QString& mask) {
-            QTest::newRow(qPrintable(model + " " + what)) << model << mesh << s << layers << groups << mask;
+    const auto rows = [](const QString& model, int layers, auto specs, const QString& head,
+                         const QString& maskNode) {
+        const auto row = [&](const QString& what, const QString& mesh, const QStringList& s,
+                             int groups, const QString& mask) {
+            QTest::newRow(qPrintable(model + " " + what))
+                << model << mesh << s << layers << groups << mask;
         };
         row("tp=2", "tp=2", specs(2), 1, {});
         row("tp=4", "tp=4", specs(4), 1, {});
         if (!head.isEmpty())
             row("tp=2 with the head", "tp=2", specs(2) + shards({head}), 1, {});
         row("dp=2,tp=2", "dp=2,tp=2", specs(2) + shards({"input_ids:0=dp"}), 2, {});
-        row("dp=2,tp=2 with the mask", "dp=2,tp=2", specs(2) + shards({"input_ids:0=dp", "attention_mask:0=dp"}), 2, maskNode);
+        row("dp=2,tp=2 with the mask", "dp=2,tp=2",
+            specs(2) + shards({"input_ids:0=dp", "attention_mask:0=dp"}), 2, maskNode);
     };
     const auto bertSpecs = [](int) { return bert(); };
     rows("llama_4l_gqa_legacy", 4, llama, "#in1@MatMul!*lm_head*:1=tp", "/m/model/Gather_4");
@@ -84,13 +93,14 @@ void TstCliMegatronSlow::twoAllReducesALayerAndNothingElse() {
     QFETCH(int, groups);
     QFETCH(QString, maskNode);
     const QString out = m_dir.filePath("annotated.onnx");
-    const CliResult annotated =
-        runCli(QStringList{"annotate", m_models + model + ".onnx", "--mesh", mesh, "-o", out} + specs);
+    const CliResult annotated = runCli(
+        QStringList{"annotate", m_models + model + ".onnx", "--mesh", mesh, "-o", out} + specs);
     QVERIFY2(annotated.exitCode == 0, qPrintable(annotated.err));
     const CliResult checked = runCli({"check", out});
     QVERIFY2(checked.exitCode == 0, checked.out.constData());
     int sums = 0, masks = 0;
-    for (const QJsonValue& value : runCli({"comm", out, "--format", "json"}).json()["collectives"].toArray()) {
+    for (const QJsonValue& value :
+         runCli({"comm", out, "--format", "json"}).json()["collectives"].toArray()) {
         const QJsonObject entry = value.toObject();
         QCOMPARE(entry["kind"].toString(), "all-reduce");
         QCOMPARE(entry["groups"].toArray().size(), groups);

@@ -45,7 +45,8 @@ void TstCliMlp::initTestCase() {
 
 QString TstCliMlp::annotate(const QStringList& arguments) {
     const QString out = m_dir.filePath(QString("m%1.onnx").arg(++m_files));
-    const CliResult result = runCli(QStringList{"annotate", m_model} + arguments + QStringList{"-o", out});
+    const CliResult result =
+        runCli(QStringList{"annotate", m_model} + arguments + QStringList{"-o", out});
     return result.exitCode == 0 ? out : QString("annotate failed: " + result.err);
 }
 
@@ -103,8 +104,8 @@ void TstCliMlp::twoColumnsAreAnErrorWithAPricedFix() {
 }
 
 void TstCliMlp::anExplicitInputSpecGathers() {
-    const QString model = annotate(
-        {"--mesh", "tp=2", "--shard", "w1:1=tp", "--shard", "w2:1=tp", "--shard", "a@mm2:replicated"});
+    const QString model = annotate({"--mesh", "tp=2", "--shard", "w1:1=tp", "--shard", "w2:1=tp",
+                                    "--shard", "a@mm2:replicated"});
     QCOMPARE(runCli({"check", model}).exitCode, 0);
     const QJsonArray list = collectives(model);
     QCOMPARE(list.size(), 1);
@@ -123,7 +124,8 @@ void TstCliMlp::anExplicitInputSpecGathers() {
 }
 
 void TstCliMlp::theInferredLayoutsSayWhereTheyComeFrom() {
-    const QJsonArray nodes = runCli({"infer", annotate(kColumnRow), "--format", "json"}).json()["nodes"].toArray();
+    const QJsonArray nodes =
+        runCli({"infer", annotate(kColumnRow), "--format", "json"}).json()["nodes"].toArray();
     QCOMPARE(nodes.size(), 3);
     const auto source = [&](int node, int tensor) {
         return nodes[node].toObject()["tensors"].toArray()[tensor].toObject()["source"].toString();
@@ -138,8 +140,11 @@ void TstCliMlp::theInferredLayoutsSayWhereTheyComeFrom() {
 
 void TstCliMlp::runRefusesAnErrorInTheSameWords() {
     const QString model = annotate({"--mesh", "tp=2", "--shard", "w1:1=tp", "--shard", "w2:1=tp"});
-    const QString message =
-        runCli({"check", model, "--format", "json"}).json()["diagnostics"].toArray()[0].toObject()["message"].toString();
+    const QString message = runCli({"check", model, "--format", "json"})
+                                .json()["diagnostics"]
+                                .toArray()[0]
+                                .toObject()["message"]
+                                .toString();
     const CliResult result = runCli({"run", model});
     QCOMPARE(result.exitCode, 1);
     QVERIFY2(result.err.contains(message), qPrintable(result.err));
@@ -148,7 +153,8 @@ void TstCliMlp::runRefusesAnErrorInTheSameWords() {
 void TstCliMlp::stripGivesBackTheModel() {
     const QString out = m_dir.filePath("stripped.onnx");
     QCOMPARE(runCli({"strip", annotate(kColumnRow), "-o", out}).exitCode, 0);
-    QCOMPARE(runCli({"info", out, "--format", "json"}).json()["configurations"].toArray().size(), 0);
+    QCOMPARE(runCli({"info", out, "--format", "json"}).json()["configurations"].toArray().size(),
+             0);
     QCOMPARE(runCli({"comm", out, "--format", "json"}).json()["total_bytes"].toInt(), 0);
 }
 
@@ -158,12 +164,15 @@ void TstCliMlp::badUsageExitsWithTwo_data() {
     const QString out = m_dir.filePath("never.onnx");
     QTest::newRow("no command") << QStringList{} << "";
     QTest::newRow("no file") << QStringList{"info", "/nonexistent.onnx"} << "nonexistent.onnx";
-    QTest::newRow("no such tensor") << QStringList{"annotate", m_model, "--mesh", "tp=2", "--shard", "w3:1=tp", "-o", out}
-                                    << "w1";
-    QTest::newRow("no such axis") << QStringList{"annotate", m_model, "--mesh", "tp=2", "--shard", "w1:1=dp", "-o", out}
+    QTest::newRow("no such tensor")
+        << QStringList{"annotate", m_model, "--mesh", "tp=2", "--shard", "w3:1=tp", "-o", out}
+        << "w1";
+    QTest::newRow("no such axis") << QStringList{"annotate", m_model,   "--mesh", "tp=2",
+                                                 "--shard",  "w1:1=dp", "-o",     out}
                                   << "dp";
     QTest::newRow("bad binding") << QStringList{"check", m_model, "--bind", "batch"} << "DIM=N";
-    QTest::newRow("no such configuration") << QStringList{"check", m_model, "--config", "other"} << "other";
+    QTest::newRow("no such configuration")
+        << QStringList{"check", m_model, "--config", "other"} << "other";
 }
 
 void TstCliMlp::badUsageExitsWithTwo() {

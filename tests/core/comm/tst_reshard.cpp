@@ -11,7 +11,8 @@ using namespace shardwright;
 
 namespace {
 
-Layout onMesh(const Mesh& mesh, const std::vector<std::int64_t>& shape, const std::vector<std::vector<int>>& axes) {
+Layout onMesh(const Mesh& mesh, const std::vector<std::int64_t>& shape,
+              const std::vector<std::vector<int>>& axes) {
     MeshSharding sharding;
     for (std::size_t d = 0; d < shape.size(); ++d) {
         sharding.dims.emplace_back();
@@ -22,7 +23,9 @@ Layout onMesh(const Mesh& mesh, const std::vector<std::int64_t>& shape, const st
     return layout ? *layout : Layout::replicated(shape, {});
 }
 
-Mesh meshOf(const char* text) { return Mesh::parse(text).value(); }
+Mesh meshOf(const char* text) {
+    return Mesh::parse(text).value();
+}
 
 ReshardPlan plan(const Layout& from, const Layout& to, const Mesh& mesh) {
     return planReshard(piecesOf(from), ReduceKind::None, to, mesh, 32);
@@ -100,9 +103,10 @@ void TstReshard::namesTheCollective_data() {
     QTest::addColumn<int>("groups");
     QTest::addColumn<int>("bytes");
     using K = CollectiveKind;
-    const auto row = [](const char* name, const char* mesh, QList<QList<int>> from, QList<QList<int>> to, K kind, int groups,
-                        int bytes) {
-        QTest::newRow(name) << QString(mesh) << from << to << static_cast<int>(kind) << groups << bytes;
+    const auto row = [](const char* name, const char* mesh, QList<QList<int>> from,
+                        QList<QList<int>> to, K kind, int groups, int bytes) {
+        QTest::newRow(name) << QString(mesh) << from << to << static_cast<int>(kind) << groups
+                            << bytes;
     };
     // Shape [8, 12], 4 bytes an element: 384 bytes.
     row("same", "tp=2", {{0}, {}}, {{0}, {}}, K::Slice, 0, 0);
@@ -111,9 +115,11 @@ void TstReshard::namesTheCollective_data() {
     row("gather of blocks that do not divide", "tp=5", {{0}, {}}, {{}, {}}, K::AllGather, 1, 384);
     row("gather over one axis of two", "dp=2,tp=2", {{0}, {1}}, {{0}, {}}, K::AllGather, 2, 192);
     row("gather over both", "dp=2,tp=2", {{0}, {1}}, {{}, {}}, K::AllGather, 1, 384);
-    row("gather of the minor axis of a dimension", "dp=2,tp=2", {{0, 1}, {}}, {{0}, {}}, K::AllGather, 2, 192);
+    row("gather of the minor axis of a dimension", "dp=2,tp=2", {{0, 1}, {}}, {{0}, {}},
+        K::AllGather, 2, 192);
     row("other dimension", "tp=2", {{0}, {}}, {{}, {0}}, K::AllToAll, 1, 384);
-    row("other dimension, one axis of two", "dp=2,tp=2", {{0}, {1}}, {{0, 1}, {}}, K::AllToAll, 2, 192);
+    row("other dimension, one axis of two", "dp=2,tp=2", {{0}, {1}}, {{0, 1}, {}}, K::AllToAll, 2,
+        192);
     row("other order of axes", "dp=2,tp=2", {{0, 1}, {}}, {{1, 0}, {}}, K::Permute, 1, 192);
 }
 
@@ -180,15 +186,16 @@ void TstReshard::aDeviceWithAnEmptyShareTakesPartInTheSum() {
 void TstReshard::aDeviceWithoutAnyShareDoesNot() {
     const Box all = Box::whole({6, 10});
     const std::vector<SourcePiece> pieces{{all, 0, {0}, false}, {all, 1, {1}, false}};
-    const ReshardPlan p = planReshard(pieces, ReduceKind::Sum, Layout::replicated({6, 10}, {0, 1, 2}),
-                                      meshOf("tp=3"), 32);
+    const ReshardPlan p = planReshard(pieces, ReduceKind::Sum,
+                                      Layout::replicated({6, 10}, {0, 1, 2}), meshOf("tp=3"), 32);
     QCOMPARE(collectiveName(p.kind), "region");
 }
 
 void TstReshard::everyRandomReshardPutsTheRightElementsInTheRightPlace() {
     std::mt19937 random(7);
     for (int round = 0; round < 500; ++round) {
-        const std::vector<std::int64_t> shape = round % 3 == 0 ? std::vector<std::int64_t>{6, 5} : std::vector<std::int64_t>{4, 7, 2};
+        const std::vector<std::int64_t> shape =
+            round % 3 == 0 ? std::vector<std::int64_t>{6, 5} : std::vector<std::int64_t>{4, 7, 2};
         const Layout from = randomLayout(random, shape, 4), to = randomLayout(random, shape, 4);
         const ReshardPlan p = plan(from, to, meshOf("a=2,b=2"));
         std::map<DeviceId, std::multiset<std::int64_t>> arrived;
@@ -215,7 +222,8 @@ void TstReshard::everyRandomReshardPutsTheRightElementsInTheRightPlace() {
             const auto wanted = heldBy(to, device);
             QVERIFY(arrived[device] == std::multiset<std::int64_t>(wanted.begin(), wanted.end()));
         }
-        if (p.kind == CollectiveKind::Region || p.kind == CollectiveKind::Send || p.kind == CollectiveKind::Permute)
+        if (p.kind == CollectiveKind::Region || p.kind == CollectiveKind::Send ||
+            p.kind == CollectiveKind::Permute)
             QCOMPARE(named, moved * 4);
         QCOMPARE(p.free(), moved == 0);
     }

@@ -106,8 +106,7 @@ private slots:
         if (scattered)
             shards.push_back("y:1=tp");
         RunRequest request;
-        request.modelBytes =
-            annotated(builder.output("y", {1, 8}).document(), "tp=4", shards);
+        request.modelBytes = annotated(builder.output("y", {1, 8}).document(), "tp=4", shards);
         request.verify = VerifyMode::Outputs;
         Recorder recorder;
         const RunReport report = reportOf(runJob(request, recorder.sink()));
