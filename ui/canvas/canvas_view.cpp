@@ -253,6 +253,10 @@ void GraphCanvas::ensureVisible(const QRectF& rect) {
 }
 
 void GraphCanvas::applyAnchor(const Anchor& anchor) {
+    if (anchor.fit) {
+        m_glide->stop();
+        return fitAll();
+    }
     int box = -1;
     if (anchor.node)
         box = m_placed->visibleBox(anchor.node);

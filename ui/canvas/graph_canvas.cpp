@@ -149,7 +149,8 @@ void GraphCanvas::sceneArrived(const SceneResult& result, Anchor anchor) {
     m_placed = result.scene;
     m_pendingScopes.clear();
     // On the way to what was selected last: it may lie elsewhere now.
-    const bool onTheWay = m_glide->state() == QAbstractAnimation::Running && !anchor.centre;
+    const bool onTheWay =
+        m_glide->state() == QAbstractAnimation::Running && !anchor.centre && !anchor.fit;
     applyAnchor(anchor);
     if (const int box = currentBox(); onTheWay && box >= 0)
         glideTo(m_placed->boxes()[static_cast<std::size_t>(box)].rect.center(), m_zoom);
@@ -263,7 +264,10 @@ void GraphCanvas::collapseAll() {
     if (!m_scene)
         return;
     m_scene->collapseAll();
-    requestScene({});
+    // What is left is small, and lies somewhere else than what one looked at.
+    Anchor anchor;
+    anchor.fit = true;
+    requestScene(anchor);
 }
 
 /// The painter's copy of the selection, with the edges that it draws out.

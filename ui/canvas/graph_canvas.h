@@ -158,6 +158,7 @@ private:
         bool centre = false;
         /// Where its corner was when the drawing was asked for: the view may move until it comes.
         QPointF sceneCorner = {}, viewportCorner = {};
+        bool fit = false;  ///< All of the new drawing.
     };
     struct Selection {
         QList<NodeId> nodes;

@@ -5,6 +5,7 @@
 #include "ui/window/text.h"
 
 #include <QActionGroup>
+#include <QCursor>
 #include <QMenu>
 
 #include <algorithm>
@@ -19,6 +20,11 @@ AxisPicker::AxisPicker(QWidget* parent) : QToolButton(parent) {
     auto* menu = new QMenu(this);
     setMenu(menu);
     connect(menu, &QMenu::aboutToShow, this, &AxisPicker::buildMenu);
+    // The pointer left while the menu had the mouse: nobody tells, and the frame would stay.
+    connect(menu, &QMenu::aboutToHide, this, [this] {
+        setAttribute(Qt::WA_UnderMouse, rect().contains(mapFromGlobal(QCursor::pos())));
+        update();
+    });
 }
 
 void AxisPicker::show(const Mesh& mesh, const std::vector<int>& axes,
@@ -63,6 +69,12 @@ void AxisPicker::buildMenu() {
     parts->setCheckable(!m_parts.isEmpty());
     parts->setChecked(!m_parts.isEmpty());
     connect(parts, &QAction::triggered, this, &AxisPicker::partsWanted);
+    // The keyboard begins at the present state, as in a combo box.
+    for (QAction* action : menu()->actions())
+        if (action->isChecked()) {
+            menu()->setActiveAction(action);
+            break;
+        }
 }
 
 void AxisPicker::addAxes() {

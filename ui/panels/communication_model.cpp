@@ -24,6 +24,11 @@ QString groupsText(const std::vector<DeviceGroup>& groups, std::size_t most) {
     return parts.join(u' ');
 }
 
+/// As beside the line in the graph, and as the total adds them.
+std::int64_t bytesOfAllGroups(const CommEntry& entry) {
+    return entry.bytes * static_cast<std::int64_t>(entry.groups.size());
+}
+
 }  // namespace
 
 void CommunicationModel::setAnalysis(std::shared_ptr<const Analysis> analysis) {
@@ -68,7 +73,7 @@ QVariant CommunicationModel::text(const CommEntry& entry, int column) const {
         case Groups: return groupsText(entry.groups, kMostGroups);
         case Node: return oneLine(m_analysis->graph().label(entry.node));
         case Tensor: return oneLine(m_analysis->graph().value(entry.value).name);
-        case Bytes: return byteText(entry.bytes);
+        case Bytes: return byteText(bytesOfAllGroups(entry));
         case Sent: return byteText(entry.bytesSentTotal);
         case Cause: return oneLine(entry.cause, 400);
         default: return {};
@@ -78,9 +83,11 @@ QVariant CommunicationModel::text(const CommEntry& entry, int column) const {
 QString CommunicationModel::toolTip(const CommEntry& entry, int column) const {
     switch (column) {
         case Bytes:
-            return tr("%1 a group, %2 groups")
-                .arg(exactByteText(entry.bytes))
-                .arg(entry.groups.size());
+            return entry.groups.size() == 1 ? exactByteText(entry.bytes)
+                                            : tr("%1: %2 groups of %3")
+                                                  .arg(exactByteText(bytesOfAllGroups(entry)))
+                                                  .arg(entry.groups.size())
+                                                  .arg(exactByteText(entry.bytes));
         case Sent:
             return tr("%1 in all; the busiest device sends %2")
                 .arg(exactByteText(entry.bytesSentTotal), exactByteText(entry.bytesSentMax));
@@ -121,9 +128,22 @@ QVariant CommunicationModel::data(const QModelIndex& index, int role) const {
             return chips.isEmpty() ? QVariant() : QVariant::fromValue(chips);
         }
         case SortRole:
-            return column == Bytes  ? QVariant(static_cast<qlonglong>(entry->bytes))
+            return column == Bytes  ? QVariant(static_cast<qlonglong>(bytesOfAllGroups(*entry)))
                    : column == Sent ? QVariant(static_cast<qlonglong>(entry->bytesSentTotal))
                                     : text(*entry, column);
+        default: return {};
+    }
+}
+
+QString CommunicationModel::headerToolTip(int section) {
+    switch (section) {
+        case Bytes:
+            return tr("Bytes of what is communicated, in all groups: bytes of one group times the "
+                      "number of groups. The graph and the total say the same.");
+        case Sent: return tr("Bytes that all devices together send for it");
+        case Groups:
+            return tr("Devices that communicate with each other. Each group does the collective "
+                      "by itself: a row with two groups counts as two group operations.");
         default: return {};
     }
 }
@@ -133,6 +153,8 @@ QVariant CommunicationModel::headerData(int section, Qt::Orientation orientation
         return {};
     if (role == Qt::TextAlignmentRole && (section == Bytes || section == Sent))
         return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+    if (role == Qt::ToolTipRole)
+        return headerToolTip(section).isEmpty() ? QVariant() : toolTipText(headerToolTip(section));
     if (role != Qt::DisplayRole)
         return {};
     switch (section) {

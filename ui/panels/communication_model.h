@@ -30,6 +30,7 @@ public:
 private:
     QVariant text(const CommEntry& entry, int column) const;
     QString toolTip(const CommEntry& entry, int column) const;
+    static QString headerToolTip(int section);
     QString axesText(const CommEntry& entry) const;
 
     std::shared_ptr<const Analysis> m_analysis;

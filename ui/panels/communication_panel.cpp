@@ -12,6 +12,9 @@
 #include <QSortFilterProxyModel>
 #include <QTreeView>
 
+#include <iterator>
+#include <utility>
+
 namespace shardwright {
 
 CommunicationPanel::CommunicationPanel(QWidget* parent) : QWidget(parent) {
@@ -31,9 +34,21 @@ CommunicationPanel::CommunicationPanel(QWidget* parent) : QWidget(parent) {
     for (const int column : {CommunicationModel::Node, CommunicationModel::Tensor})
         m_view->setItemDelegateForColumn(column, new NameDelegate(m_view, Qt::ElideLeft));
     m_view->setAccessibleName(tr("Communication"));
-    constexpr int kWidths[] = {115, 60, 70, 70, 210, 110, 75};
-    for (int column = 0; column < static_cast<int>(std::size(kWidths)); ++column)
-        m_view->header()->resizeSection(column, kWidths[column]);
+    // The names and the cause share what the short columns leave: nothing is off to the side.
+    QHeaderView* header = m_view->header();
+    header->setStretchLastSection(false);
+    for (int column = 0; column < CommunicationModel::ColumnCount; ++column)
+        header->setSectionResizeMode(column, QHeaderView::Interactive);
+    for (const int column :
+         {CommunicationModel::Node, CommunicationModel::Tensor, CommunicationModel::Cause})
+        header->setSectionResizeMode(column, QHeaderView::Stretch);
+    constexpr std::pair<int, int> kWidths[] = {{CommunicationModel::Kind, 115},
+                                               {CommunicationModel::Axes, 60},
+                                               {CommunicationModel::Bytes, 70},
+                                               {CommunicationModel::Sent, 70},
+                                               {CommunicationModel::Groups, 75}};
+    for (const auto& [column, width] : kWidths)
+        header->resizeSection(column, width);
     connect(m_view, &QTreeView::activated, this, [this](const QModelIndex& index) {
         if (const CommEntry* entry = m_model->entry(m_sorted->mapToSource(index).row()))
             emit nodeWanted(entry->node);
@@ -71,10 +86,19 @@ void CommunicationPanel::showCause() {
 
 QString CommunicationPanel::totalText(const Analysis& analysis) const {
     QStringList kinds;
-    for (const auto& [kind, total] : analysis.communication.byKind())
+    std::int64_t operations = 0;
+    for (const auto& [kind, total] : analysis.communication.byKind()) {
         kinds << QStringLiteral("%1 × %2").arg(total.count).arg(toQt(collectiveName(kind)));
-    return tr("Total %1 · %2")
-        .arg(byteText(analysis.communication.totalBytes), kinds.join(QStringLiteral(", ")));
+        operations += total.count;
+    }
+    QString text =
+        tr("Total %1 · %2")
+            .arg(byteText(analysis.communication.totalBytes), kinds.join(QStringLiteral(", ")));
+    // Every group does a row's collective by itself.
+    const std::int64_t rows = std::ssize(analysis.communication.entries);
+    if (operations != rows)
+        text += rows == 1 ? tr(" (by groups, in 1 row)") : tr(" (by groups, in %1 rows)").arg(rows);
+    return text;
 }
 
 void CommunicationPanel::setAnalysis(std::shared_ptr<const Analysis> analysis) {

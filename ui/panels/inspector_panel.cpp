@@ -20,13 +20,16 @@
 #include <QTreeView>
 #include <QTreeWidget>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 
 namespace shardwright {
 namespace {
 
 constexpr int kMaxTableRows = 9;
-constexpr int kMinimumCharacters = 48;  // narrower, and controls would be cut
+constexpr std::size_t kMaxOperators = 12;  // of a selection, the most frequent
+constexpr int kMinimumCharacters = 48;     // narrower, and controls would be cut
 
 QLabel* heading(const QString& text, QWidget* parent) {
     auto* label = new QLabel(text, parent);
@@ -82,6 +85,15 @@ QWidget* InspectorPanel::buildHeader() {
     m_operator = new ElidedLabel(header);
     m_operator->setProperty("role", "title");
     m_name = new ElidedLabel(header);
+    m_operators = new QLabel(header);
+    m_operators->setObjectName(QStringLiteral("operatorLinks"));
+    m_operators->setTextFormat(Qt::RichText);
+    m_operators->setWordWrap(true);
+    m_operators->setTextInteractionFlags(Qt::LinksAccessibleByMouse |
+                                         Qt::LinksAccessibleByKeyboard);
+    m_operators->setToolTip(tr("Select only the nodes of this operator"));
+    connect(m_operators, &QLabel::linkActivated, this,
+            [this](const QString& link) { selectOperator(link.toInt()); });
     m_scope = new ElidedLabel(header);
     m_scope->setProperty("role", "muted");
     m_stage = new StageBox(header);
@@ -110,6 +122,7 @@ QWidget* InspectorPanel::buildHeader() {
     column->setSpacing(3);
     column->addWidget(m_operator);
     column->addWidget(m_name);
+    column->addWidget(m_operators);
     column->addWidget(m_scope);
     column->addSpacing(4);
     column->addWidget(m_stageRow);
@@ -236,14 +249,50 @@ void InspectorPanel::refresh() {
     currentTensorChanged();
 }
 
-QString InspectorPanel::nodesText() const {
-    std::map<std::string_view, int> operators;
+std::vector<QList<NodeId>> InspectorPanel::nodesByOperator() const {
+    const GraphIndex& graph = m_analysis->graph();
+    std::map<std::pair<std::string_view, std::string_view>, QList<NodeId>> operators;
     for (const NodeId node : m_nodes)
-        ++operators[m_analysis->graph().opType(node)];
-    QStringList parts;
-    for (const auto& [op, count] : operators)
-        parts << (count == 1 ? toQt(op) : QStringLiteral("%1 × %2").arg(toQt(op)).arg(count));
-    return parts.join(QStringLiteral(", "));
+        operators[{graph.opType(node), graph.domain(node)}] << node;
+    std::vector<QList<NodeId>> result;
+    for (auto& [op, nodes] : operators)
+        result.push_back(std::move(nodes));
+    std::ranges::stable_sort(result, std::greater<>(), &QList<NodeId>::size);
+    return result;
+}
+
+QString InspectorPanel::operatorText(NodeId node) const {
+    const GraphIndex& graph = m_analysis->graph();
+    const std::string op(graph.opType(node)), domain(graph.domain(node));
+    return oneLine(domain.empty() ? op : domain + "::" + op);
+}
+
+void InspectorPanel::refreshOperators() {
+    const auto operators = nodesByOperator();
+    const auto text = [this](const QList<NodeId>& nodes) {
+        const QString op = operatorText(nodes.front());
+        return nodes.size() == 1 ? op : QStringLiteral("%1 × %2").arg(op).arg(nodes.size());
+    };
+    // One operator is nothing to choose from.
+    const bool mixed = operators.size() > 1;
+    m_operators->setVisible(mixed);
+    m_name->setVisible(!mixed);
+    m_name->setText(text(operators.front()));
+    QStringList links;
+    for (std::size_t i = 0; mixed && i < operators.size() && i < kMaxOperators; ++i)
+        links << QStringLiteral("<a href=\"%1\">%2</a>")
+                     .arg(i)
+                     .arg(text(operators[i]).toHtmlEscaped());
+    if (operators.size() > kMaxOperators)
+        links << QStringLiteral("…");
+    m_operators->setText(links.join(QStringLiteral(", ")));
+}
+
+void InspectorPanel::selectOperator(int index) {
+    const auto operators =
+        m_analysis && !m_nodes.isEmpty() ? nodesByOperator() : std::vector<QList<NodeId>>();
+    if (index >= 0 && static_cast<std::size_t>(index) < operators.size())
+        emit nodesWanted(operators[static_cast<std::size_t>(index)]);
 }
 
 void InspectorPanel::refreshHeader() {
@@ -251,14 +300,13 @@ void InspectorPanel::refreshHeader() {
     const NodeInfo& node = graph.node(m_nodes.last());
     if (m_nodes.size() > 1) {
         m_operator->setText(tr("%1 nodes").arg(m_nodes.size()));
-        m_name->setText(nodesText());
+        refreshOperators();
         m_scope->setText(
             tr("As at %1; changes go to all alike").arg(oneLine(graph.label(node.id), 60)));
     } else {
-        const std::string_view domain = graph.domain(node.id);
-        m_operator->setText(oneLine(
-            domain.empty() ? std::string(graph.opType(node.id))
-                           : std::string(domain) + "::" + std::string(graph.opType(node.id))));
+        m_operator->setText(operatorText(node.id));
+        m_operators->hide();
+        m_name->show();
         m_name->setText(oneLine(graph.label(node.id), 500));
         const QString scope = oneLine(graph.scope(node.scope).path, 500);
         m_scope->setText(scope.isEmpty() ? tr("node %1").arg(node.index)

@@ -64,7 +64,12 @@ private:
     void clearAnnotations();
     /// The slot at every selected node where it means the same: equal operator and rank.
     std::vector<TensorSlot> likeSlots(TensorSlot slot) const;
-    QString nodesText() const;
+    /// What is selected by operator, the most frequent first.
+    std::vector<QList<NodeId>> nodesByOperator() const;
+    QString operatorText(NodeId node) const;
+    /// The operators of a selection; where there are several, each is a link that selects only it.
+    void refreshOperators();
+    void selectOperator(int index);
     QString placesText() const;
 
     EditorSession* m_session;
@@ -76,7 +81,7 @@ private:
     TensorEditor* m_editor;
     NodeProblems* m_problems;
     QScrollArea* m_scroll;
-    QLabel *m_empty, *m_operator, *m_name, *m_scope, *m_stageDevices, *m_tensorsTitle,
+    QLabel *m_empty, *m_operator, *m_name, *m_operators, *m_scope, *m_stageDevices, *m_tensorsTitle,
         *m_attributesTitle;
     QWidget* m_stageRow;
     StageBox* m_stage;

@@ -35,6 +35,14 @@ QTableWidget* smallTable(const QStringList& headers, QWidget* parent) {
     return table;
 }
 
+/// So high that this many rows are seen whole.
+int heightOf(const QTableWidget* table, int rows) {
+    return table->horizontalHeader()->sizeHint().height() +
+           rows * table->verticalHeader()->defaultSectionSize() + 2 * table->frameWidth();
+}
+
+constexpr int kSeenAxes = 4, kSeenStages = 3;  // at least, where there are so many
+
 }  // namespace
 
 MeshPanel::MeshPanel(EditorSession* session, QWidget* parent)
@@ -195,6 +203,7 @@ void MeshPanel::refreshAxes() {
         size->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
         m_axes->setItem(row, 1, size);
     }
+    m_axes->setMinimumHeight(heightOf(m_axes, std::clamp(m_axes->rowCount(), 1, kSeenAxes)));
     m_axes->setCurrentCell(std::clamp(current, 0, std::max(0, m_axes->rowCount() - 1)), 0);
     const Configuration& configuration = m_analysis->configuration;
     QString text = configuration.deviceCount == 1 ? tr("1 device")
@@ -218,6 +227,9 @@ void MeshPanel::refreshStages() {
         m_stages->setItem(row, 0, number);
         m_stages->setItem(row, 1, new QTableWidgetItem(deviceList(devices)));
     }
+    m_stages->setMinimumHeight(
+        heightOf(m_stages, std::clamp(m_stages->rowCount(), 1, kSeenStages)));
+    m_stages->setMaximumHeight(heightOf(m_stages, std::max(1, m_stages->rowCount())));
 }
 
 }  // namespace shardwright

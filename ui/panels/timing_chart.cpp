@@ -25,11 +25,6 @@ double total(const RunDeviceTiming& timing) {
     return timing.computeMs + timing.communicationMs + timing.waitingMs;
 }
 
-/// Waiting is not work: a device is slow by what it does.
-double busy(const RunDeviceTiming& timing) {
-    return timing.computeMs + timing.communicationMs;
-}
-
 }  // namespace
 
 TimingChart::TimingChart(QWidget* parent) : QWidget(parent) {
@@ -38,7 +33,7 @@ TimingChart::TimingChart(QWidget* parent) : QWidget(parent) {
 
 void TimingChart::setTimings(std::vector<RunDeviceTiming> timings) {
     m_timings = std::move(timings);
-    std::ranges::stable_sort(m_timings, std::greater<>(), busy);
+    std::ranges::stable_sort(m_timings, {}, &RunDeviceTiming::device);
     QStringList texts;
     for (const RunDeviceTiming& timing : m_timings)
         texts << rowText(timing);

@@ -9,7 +9,7 @@
 
 namespace shardwright {
 
-/// A horizontal bar a device, slowest first: computing, communicating, waiting.
+/// A horizontal bar a device, by device number: computing, communicating, waiting.
 class TimingChart : public QWidget {
     Q_OBJECT
 

@@ -85,7 +85,8 @@ QHeaderView::section { background: %1; color: %7; border: none; border-bottom: 1
 QScrollArea { border: none; background: transparent; }
 QToolButton::menu-indicator { subcontrol-origin: padding; subcontrol-position: center right; right: 4px; width: 9px; height: 9px; }
 QToolButton[popupMode="2"] { border: 1px solid %4; border-radius: 4px; background: %6; padding: 3px 18px 3px 6px; }
-QToolButton[popupMode="2"]:hover, QToolButton[popupMode="2"]:focus { border-color: %5; }
+QToolButton[popupMode="2"]:hover { border-color: %7; }
+QToolButton[popupMode="2"]:focus { border-color: %5; }
 QToolButton[popupMode="2"]:disabled { color: %7; }
 QToolBar QToolButton[popupMode="2"] { border-color: transparent; background: transparent; padding: 4px 18px 4px 6px; }
 QToolBar QToolButton[popupMode="2"]:hover { background: %6; border-color: %4; }

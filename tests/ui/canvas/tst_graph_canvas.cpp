@@ -352,6 +352,22 @@ private slots:
         QTRY_VERIFY(shown.canvas.visibleSceneRect().contains(rect));
     }
 
+    void allCollapsedIsAllInView() {
+        Shown shown(smallModel());
+        // Far off, and small.
+        for (int i = 0; i < 8; ++i)
+            QTest::keyClick(&shown.canvas, Qt::Key_Minus);
+        const double small = shown.canvas.zoom();
+        shown.canvas.collapseAll();
+        QVERIFY(shown.wait());
+        const QRectF bounds = shown.canvas.scene()->bounds();
+        const QRectF view = shown.canvas.visibleSceneRect();
+        QVERIFY(view.contains(bounds));
+        QVERIFY(shown.canvas.zoom() > small);
+        QVERIFY(std::abs(view.center().x() - bounds.center().x()) * shown.canvas.zoom() < 2);
+        QVERIFY(std::abs(view.center().y() - bounds.center().y()) * shown.canvas.zoom() < 2);
+    }
+
     void analysisMovesNothing() {
         Shown shown(smallModel());
         const auto scene = shown.canvas.scene();

@@ -11,7 +11,10 @@
 
 #include <QComboBox>
 #include <QInputDialog>
+#include <QLabel>
+#include <QLineEdit>
 #include <QMenu>
+#include <QPointer>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QSpinBox>
@@ -89,6 +92,22 @@ void choose(AxisPicker* picker, const QString& entry) {
     QVERIFY2(taken, qPrintable("no entry " + entry));
 }
 
+/// Opens the picker's menu and presses the keys; gives the entry that it started on.
+QString pressInMenu(AxisPicker* picker, const QList<Qt::Key>& keys) {
+    picker->setFocus();
+    QString first;
+    QTimer::singleShot(0, picker, [&] {
+        QMenu* menu = picker->menu();
+        if (menu->activeAction())
+            first = menu->activeAction()->text();
+        for (const Qt::Key key : keys)
+            QTest::keyClick(menu, key);
+        menu->hide();
+    });
+    QTest::keyClick(picker, Qt::Key_Space);
+    return first;
+}
+
 }  // namespace
 
 class TstInspector : public QObject {
@@ -163,6 +182,18 @@ private slots:
         QVERIFY(!hasSpec(f.session.document(), *f.session.analysis(), {f.node("mm2"), false, 1}));
         QCOMPARE(f.session.undoStack()->index(), count - 1);
     }
+    void aMixedSelectionOffersEachOfItsOperators() {
+        Fixture f;
+        auto* links = f.inspector.findChild<QLabel*>("operatorLinks");
+        f.inspector.showNodes({f.node("mm1"), f.node("mm2")});
+        QVERIFY(!links->isVisible());
+        f.inspector.showNodes({f.node("act"), f.node("mm2"), f.node("mm1")});
+        QVERIFY(links->isVisible());
+        QVERIFY2(links->text().contains(">MatMul × 2</a>") && links->text().contains(">Gelu</a>"),
+                 qPrintable(links->text()));
+        f.inspector.showNodes({f.node("act")});
+        QVERIFY(!links->isVisible());
+    }
     void aDimensionIsSplitIntoParts() {
         Fixture f;
         const TensorSlot slot{f.node("mm1"), false, 1};
@@ -177,19 +208,63 @@ private slots:
                  QString("Split dimension 1 of w1 at mm1 as 4*tp"));
         QCOMPARE(f.picker(1)->text(), QString("4*64/tp"));
     }
-    void partsThatDoNotFitAreRefusedWithWords() {
+    void partsThatDoNotFitKeepTheDialogOpenWithWords() {
         Fixture f;
         QSignalSpy refused(&f.inspector, &InspectorPanel::refused);
         f.inspector.selectSlot({f.node("mm1"), false, 1});
         const int before = f.session.undoStack()->count();
         choose(f.picker(1), "In Parts…");
-        auto* dialog = f.inspector.findChild<QInputDialog*>("partsDialog");
+        QPointer<QInputDialog> dialog = f.inspector.findChild<QInputDialog*>("partsDialog");
         QVERIFY(dialog);
+        const QString asked = dialog->labelText();
         dialog->setTextValue("3*tp");
-        dialog->accept();
-        QCOMPARE(refused.count(), 1);
-        QVERIFY(refused.front().front().toString().contains("256"));
+        QTest::keyClick(dialog->findChild<QLineEdit*>(), Qt::Key_Return);
+        QVERIFY(dialog && dialog->isVisible());
+        QCOMPARE(dialog->textValue(), QString("3*tp"));
+        QVERIFY2(dialog->labelText().startsWith(asked) && dialog->labelText() != asked,
+                 qPrintable(dialog->labelText()));
+        QVERIFY(dialog->labelText().mid(asked.size()).contains("256"));
+        QCOMPARE(refused.count(), 0);
         QCOMPARE(f.session.undoStack()->count(), before);
+        dialog->setTextValue("4*tp");
+        QTest::keyClick(dialog->findChild<QLineEdit*>(), Qt::Key_Return);
+        QVERIFY(!dialog || !dialog->isVisible());
+        QCOMPARE(f.session.undoStack()->count(), before + 1);
+    }
+    void theMenuStartsOnThePresentStateAndChoosingItWritesNothing() {
+        Fixture f;
+        const TensorSlot slot{f.node("mm1"), false, 1};
+        f.inspector.selectSlot(slot);
+        const int before = f.session.undoStack()->count();
+        QCOMPARE(pressInMenu(f.picker(1), {Qt::Key_Return}), QString("Not split"));
+        QCOMPARE(f.session.undoStack()->count(), before);
+        QVERIFY(!hasSpec(f.session.document(), *f.session.analysis(), slot));
+        QCOMPARE(pressInMenu(f.picker(1), {Qt::Key_Down, Qt::Key_Return}), QString("Not split"));
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(f.axes(slot), std::string("[][dp]"));
+        QCOMPARE(pressInMenu(f.picker(1), {Qt::Key_Return}), QString("dp (2)"));
+        QCOMPARE(f.session.undoStack()->count(), before + 1);
+        QCOMPARE(f.axes(slot), std::string("[][dp]"));
+    }
+    void noFrameStaysWhereThePointerLeftOverTheMenu() {
+        Fixture f;
+        f.inspector.selectSlot({f.node("mm1"), false, 1});
+        AxisPicker* picker = f.picker(1);
+        QCursor::setPos(f.inspector.mapToGlobal(QPoint(2, 2)));
+        picker->setAttribute(Qt::WA_UnderMouse);
+        QCOMPARE(pressInMenu(picker, {Qt::Key_Escape}), QString("Not split"));
+        QVERIFY(!picker->testAttribute(Qt::WA_UnderMouse));
+    }
+    void thePresentStateOfTheFirstGoesToTheOthersThatLieOtherwise() {
+        Fixture f;
+        const TensorSlot second[] = {{f.node("mm2"), false, 1}};
+        f.session.push(*assignAxes(f.session.document(), *f.session.analysis(), second, 1, {1}));
+        QVERIFY(waitForAnalysis(f.session));
+        f.inspector.showNodes({f.node("mm2"), f.node("mm1")});
+        f.tensors()->setCurrentIndex(f.tensors()->model()->index(1, 0));
+        QCOMPARE(pressInMenu(f.picker(1), {Qt::Key_Return}), QString("Not split"));
+        QVERIFY(waitForAnalysis(f.session));
+        QCOMPARE(f.axes(second[0]), std::string("[][]"));
     }
     void removeIsForAnnotationsOnly() {
         Fixture f;
@@ -352,6 +427,21 @@ private slots:
         while (f.session.undoStack()->canUndo())
             f.session.undoStack()->undo();
         QVERIFY(*f.session.document().toBytes() == mlp().bytes());
+    }
+    void theAxesHaveRoomBesideFewStages() {
+        Fixture f;
+        f.mesh.resize(320, 240);
+        QTest::mouseClick(button(f.mesh, "Bind the next stage to devices"), Qt::LeftButton);
+        QVERIFY(waitForAnalysis(f.session));
+        auto* axes = f.mesh.findChild<QTableWidget*>("axes");
+        auto* stages = f.mesh.findChild<QTableWidget*>("stages");
+        QTRY_COMPARE(stages->rowCount(), 1);
+        QTRY_VERIFY(stages->isVisible());
+        QTRY_VERIFY(axes->viewport()->rect().contains(
+            axes->visualItemRect(axes->item(axes->rowCount() - 1, 0))));
+        QTRY_VERIFY(
+            stages->viewport()->rect().contains(stages->visualItemRect(stages->item(0, 0))));
+        QVERIFY(stages->viewport()->height() < 2 * stages->rowHeight(0));
     }
     void aBadAxisNameIsRefusedWithWords() {
         Fixture f;

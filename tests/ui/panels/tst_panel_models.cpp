@@ -3,15 +3,20 @@
 #include "support/ui/editor_fixture.h"
 #include "ui/panels/chips.h"
 #include "ui/panels/communication_model.h"
+#include "ui/panels/communication_panel.h"
 #include "ui/panels/diagnostics_model.h"
 #include "ui/panels/elided_button.h"
 #include "ui/panels/found_model.h"
+#include "ui/panels/node_search.h"
 #include "ui/panels/structure_model.h"
 #include "ui/panels/tensor_model.h"
 #include "ui/window/text.h"
 
 #include <QAbstractItemModelTester>
+#include <QLabel>
+#include <QScrollBar>
 #include <QTest>
+#include <QTreeView>
 
 using namespace shardwright;
 using namespace shardwright::test;
@@ -117,6 +122,36 @@ private slots:
                      .toLongLong(),
                  32768);
     }
+    void bytesAreThoseOfAllGroups() {
+        auto analysis = std::make_shared<Analysis>(*megatron());
+        analysis->communication.entries[0].groups = {{0, 1}, {2, 3}};
+        CommunicationModel model;
+        model.setAnalysis(analysis);
+        const QModelIndex bytes = model.index(0, CommunicationModel::Bytes);
+        QCOMPARE(bytes.data().toString(), byteText(65536));
+        QCOMPARE(bytes.data(CommunicationModel::SortRole).toLongLong(), 65536);
+        for (const int column :
+             {CommunicationModel::Bytes, CommunicationModel::Sent, CommunicationModel::Groups})
+            QVERIFY(
+                !model.headerData(column, Qt::Horizontal, Qt::ToolTipRole).toString().isEmpty());
+    }
+    void theCommunicationTableHasRoomForTheCause() {
+        auto analysis = std::make_shared<Analysis>(*megatron());
+        analysis->communication.entries[0].groups = {{0, 1}, {2, 3}};
+        CommunicationPanel panel;
+        panel.resize(900, 200);
+        panel.setAnalysis(analysis);
+        panel.show();
+        auto* view = panel.findChild<QTreeView*>("communication");
+        QVERIFY(!view->horizontalScrollBar()->isVisible());
+        QVERIFY(view->columnWidth(CommunicationModel::Cause) > 140);
+        QVERIFY(view->columnWidth(CommunicationModel::Node) > 100);
+        // One row, and two operations.
+        int totals = 0;
+        for (const QLabel* label : panel.findChildren<QLabel*>())
+            totals += label->text().contains("2 × all-reduce (by groups, in 1 row)");
+        QCOMPARE(totals, 1);
+    }
     void tensorsShowLayoutsAndKeepTheirRowsAcrossEdits() {
         TensorModel model;
         QAbstractItemModelTester tester(&model, kMode);
@@ -176,6 +211,41 @@ private slots:
         QVERIFY(model.index(0).data().toString().contains("mm2"));
         model.show(nullptr, {});
         QCOMPARE(model.rowCount(), 0);
+    }
+    void ownNamesComeBeforeNamesOfTensors_data() {
+        QTest::addColumn<QString>("query");
+        QTest::addColumn<QString>("found");
+        QTest::newRow("one word") << "q_proj"
+                                  << "a/q_proj/MatMul a/before a/after";
+        QTest::newRow("several words narrow") << "q_proj matmul"
+                                              << "a/q_proj/MatMul";
+        QTest::newRow("file order among equals") << "a"
+                                                 << "a/before a/q_proj/MatMul a/after";
+        QTest::newRow("asked for") << "tensor:q_proj tensor:matmul"
+                                   << "a/before a/q_proj/MatMul a/after";
+        QTest::newRow("with a key") << "op:Relu q_proj"
+                                    << "a/before a/after";
+        QTest::newRow("in quotes") << "\"q_proj\" \"MatMul\""
+                                   << "a/q_proj/MatMul";
+        QTest::newRow("nothing") << "q_proj Softmax"
+                                 << "";
+    }
+    void ownNamesComeBeforeNamesOfTensors() {
+        QFETCH(QString, query);
+        QFETCH(QString, found);
+        const auto analysis =
+            analysed(ModelBuilder{}
+                         .input("a/q_proj/MatMul_in", {4, 4})
+                         .weight("w", {4, 4})
+                         .op("Relu", {"a/q_proj/MatMul_in"}, {"r"}, "a/before")
+                         .op("MatMul", {"r", "w"}, {"a/q_proj/MatMul_out"}, "a/q_proj/MatMul")
+                         .op("Relu", {"a/q_proj/MatMul_out"}, {"y"}, "a/after")
+                         .output("y", {4, 4}),
+                     {});
+        QStringList names;
+        for (const NodeId node : searchNodes(*analysis, query.toStdString()))
+            names << toQt(analysis->graph().label(node));
+        QCOMPARE(names.join(u' '), found);
     }
     void namesFromModelsAreShownAsPlainShortText() {
         const std::string name = "<b>&amp;\n" + std::string(10000, 'x') + "\xF0\x9F\x98\x80";
