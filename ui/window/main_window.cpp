@@ -258,6 +258,8 @@ void MainWindow::connectSession() {
     connect(m_canvas, &GraphCanvas::busyChanged, this, &MainWindow::updateBusy);
     connect(m_recovery, &Recovery::offered, this, &MainWindow::offerRecovery);
     connect(m_watch, &FileWatch::changedOnDisk, this, [this] {
+        if (m_session->isSaving())
+            return;  // Our own file, of which the session has not heard yet.
         m_messages->show(MessageBar::Kind::Warning,
                          m_session->isModified() ? tr("The file changed on disk. Reloading drops "
                                                       "your changes, saving overwrites the file.")
