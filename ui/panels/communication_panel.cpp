@@ -12,6 +12,7 @@
 #include <QSortFilterProxyModel>
 #include <QTreeView>
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -34,14 +35,8 @@ CommunicationPanel::CommunicationPanel(QWidget* parent) : QWidget(parent) {
     for (const int column : {CommunicationModel::Node, CommunicationModel::Tensor})
         m_view->setItemDelegateForColumn(column, new NameDelegate(m_view, Qt::ElideLeft));
     m_view->setAccessibleName(tr("Communication"));
-    // The names and the cause share what the short columns leave: nothing is off to the side.
     QHeaderView* header = m_view->header();
     header->setStretchLastSection(false);
-    for (int column = 0; column < CommunicationModel::ColumnCount; ++column)
-        header->setSectionResizeMode(column, QHeaderView::Interactive);
-    for (const int column :
-         {CommunicationModel::Node, CommunicationModel::Tensor, CommunicationModel::Cause})
-        header->setSectionResizeMode(column, QHeaderView::Stretch);
     constexpr std::pair<int, int> kWidths[] = {{CommunicationModel::Kind, 115},
                                                {CommunicationModel::Axes, 60},
                                                {CommunicationModel::Bytes, 70},
@@ -76,6 +71,24 @@ CommunicationPanel::CommunicationPanel(QWidget* parent) : QWidget(parent) {
 }
 
 /// The cause of the current entry in full; the column has room for its beginning only.
+void CommunicationPanel::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    shareWidth();
+}
+
+void CommunicationPanel::shareWidth() {
+    QHeaderView* header = m_view->header();
+    int left = m_view->viewport()->width();
+    for (const int column :
+         {CommunicationModel::Kind, CommunicationModel::Axes, CommunicationModel::Bytes,
+          CommunicationModel::Sent, CommunicationModel::Groups})
+        left -= header->sectionSize(column);
+    const int node = std::max(200, left * 2 / 5), tensor = std::max(90, left / 5);
+    header->resizeSection(CommunicationModel::Node, node);
+    header->resizeSection(CommunicationModel::Tensor, tensor);
+    header->resizeSection(CommunicationModel::Cause, std::max(160, left - node - tensor));
+}
+
 void CommunicationPanel::showCause() {
     const QModelIndex current = m_view->currentIndex();
     const CommEntry* entry =

@@ -26,7 +26,13 @@ public:
 signals:
     void nodeWanted(shardwright::NodeId node);
 
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
 private:
+    /// Names and the cause share what the short columns leave; where that is too little to tell
+    /// nodes apart, the table scrolls.
+    void shareWidth();
     void showCause();
     QString totalText(const Analysis& analysis) const;
 
