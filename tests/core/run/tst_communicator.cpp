@@ -120,7 +120,8 @@ class TstCommunicator : public QObject {
             QCOMPARE(got[i], expected);
         }
         for (const auto& other : results)
-            QCOMPARE(std::memcmp(other.data(), results[0].data(), count * sizeof(E)), 0);
+            QVERIFY(count == 0 ||
+                    std::memcmp(other.data(), results[0].data(), count * sizeof(E)) == 0);
     }
 
 private slots:
