@@ -5,6 +5,7 @@
 #include "check/portable_annotations.h"
 
 #include "sharding/mesh.h"
+#include "sharding/mesh_metadata.h"
 #include "sharding/shard_text.h"
 
 #include <onnx/onnx_pb.h>
@@ -66,19 +67,6 @@ std::vector<std::string> globsOf(std::string_view name) {
     return globs;
 }
 
-std::string deviceRanges(const DeviceGroup& devices) {
-    std::string text;
-    for (std::size_t i = 0; i < devices.size();) {
-        std::size_t end = i;
-        while (end + 1 < devices.size() && devices[end + 1] == devices[end] + 1)
-            ++end;
-        text += (text.empty() ? "" : ",") + std::to_string(devices[i]) +
-                (end > i ? "-" + std::to_string(devices[end]) : "");
-        i = end + 1;
-    }
-    return text;
-}
-
 class Exporter {
 public:
     explicit Exporter(const Analysis& analysis) : m_analysis(analysis), m_graph(analysis.graph()) {}
@@ -89,8 +77,7 @@ public:
         m_result.mesh = configuration.mesh.text();
         if (configuration.mesh.axisIndex("pp") < 0)
             for (const auto& [stage, devices] : configuration.boundStages)
-                m_result.stageDevices.push_back(std::to_string(stage) + "=" +
-                                                deviceRanges(devices));
+                m_result.stageDevices.push_back(std::to_string(stage) + "=" + devicesText(devices));
         for (const NodeInfo& node : m_graph.nodes)
             if (const NodeSpecs* specs = specsOf(node.id)) {
                 if (specs->stage >= 0)

@@ -9,10 +9,11 @@
 
 namespace shardwright::lowering {
 
-ConstantTable::ConstantTable(const Context& context, const std::vector<ValueId>& loaded)
-    : m_context(context) {
-    for (const ValueId value : loaded)
-        m_known[value] = nullptr;
+ConstantTable::ConstantTable(const Context& context) : m_context(context) {
+    const auto& given = context.analysis.options.bindings.given;
+    for (const ValueId input : context.graph.main().inputs)
+        if (given.count(context.graph.value(input).name) > 0)
+            m_known[input] = nullptr;
 }
 
 ConstantTable::~ConstantTable() = default;

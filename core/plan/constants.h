@@ -12,14 +12,14 @@ class TensorProto;
 
 namespace shardwright::lowering {
 
-/// The values whose elements the model itself gives: initializers, Constant nodes, and (with
+/// The values whose elements the model itself gives: initializers (but defaults of inputs that are
+/// given another value), Constant nodes, and (with
 /// annotations) what the shape table knows of integer results of everywhere nodes, so that shape
 /// arithmetic is not passed from segment to segment. The program to verify against computes the
 /// latter itself.
 class ConstantTable {
 public:
-    /// `loaded`: inputs whose default value is not used.
-    ConstantTable(const Context& context, const std::vector<ValueId>& loaded);
+    explicit ConstantTable(const Context& context);
     ~ConstantTable();
 
     /// Null: not constant.

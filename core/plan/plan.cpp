@@ -49,7 +49,7 @@ std::shared_ptr<const Plan> makePlan(const Analysis& analysis, const PlanOptions
     const Context context(analysis, annotated);
     refuseEndlessFunctions(context);
     Draft draft;
-    ConstantTable constants(context, options.loaded);
+    ConstantTable constants(context);
     Drafter drafter(context, draft, constants);
     drafter.run();
     std::vector<std::pair<ValueId, std::vector<std::vector<int>>>> outputs, observed;

@@ -91,9 +91,6 @@ struct PlanOptions {
     /// Further values to keep as outputs on the devices that hold them (observation,
     /// `--verify=all`).
     std::vector<ValueId> observe;
-    /// Graph inputs with a default (an initializer of the same name) that the runner loads all the
-    /// same. Defaults are embedded like other weights.
-    std::vector<ValueId> loaded;
 };
 
 /// Lowers an analysed model. Errors: the analysis has errors (the message repeats the first), a

@@ -81,10 +81,10 @@ private:
                                     ", the inputs have " + std::to_string(size),
                                 m_request.inputsPath});
         }
-        for (const ValueId input : (*model)->graph().main().inputs)
-            if ((*model)->graph().value(input).initializer &&
-                files->has((*model)->graph().value(input).name))
-                m_bindings.given.insert((*model)->graph().value(input).name);
+        for (const ValueId id : (*model)->graph().main().inputs)
+            if (const ValueInfo& input = (*model)->graph().value(id);
+                input.initializer && files->has(input.name))
+                m_bindings.given.insert(input.name);
         m_files = std::move(*files);
         return {};
     }
@@ -185,21 +185,11 @@ private:
         return execute(plan, options, m_inputs, m_cancel);
     }
 
-    PlanOptions planned(std::vector<ValueId> observe) const {
-        PlanOptions options;
-        options.observe = std::move(observe);
-        // A default stands unless a file has another value.
-        for (const ValueId input : graph().main().inputs)
-            if (m_files && graph().value(input).initializer &&
-                m_files->has(graph().value(input).name))
-                options.loaded.push_back(input);
-        return options;
-    }
-
     Step runSharded() {
         stage(RunStage::Lower);
-        auto plan = lower(*m_analysis,
-                          planned(m_request.verify == VerifyMode::All ? allValues() : m_observe));
+        auto plan =
+            lower(*m_analysis,
+                  PlanOptions{m_request.verify == VerifyMode::All ? allValues() : m_observe});
         if (!plan)
             return failure(Kind::ModelError, plan.error());
         m_plan = *plan;
@@ -326,7 +316,7 @@ private:
 
     Step runReference(bool all, RunResult& reference) {
         auto plan =
-            lowerUnannotated(*m_analysis, planned(all ? allValues() : std::vector<ValueId>{}));
+            lowerUnannotated(*m_analysis, PlanOptions{all ? allValues() : std::vector<ValueId>{}});
         if (!plan)
             return failure(Kind::Failed, plan.error());
         auto result = executeWith(**plan, false, !all && m_request.warmups > 0);
@@ -340,7 +330,7 @@ private:
     }
 
     Step repeatWithAll() {
-        auto plan = lower(*m_analysis, planned(allValues()));
+        auto plan = lower(*m_analysis, PlanOptions{allValues()});
         if (!plan)
             return failure(Kind::Failed, plan.error());
         auto result = executeWith(**plan, true, false);

@@ -49,17 +49,13 @@ std::set<std::string> constantInputs(const onnx::GraphProto& graph) {
     return names;
 }
 
-bool areInputsOfOneNode(const onnx::GraphProto& graph) {
-    return graph.node_size() == 1;
-}
-
 }  // namespace
 
 Result<ProofCase> readNodeTest(const std::filesystem::path& folder) {
     ProofCase result;
     result.name = folder.filename().string();
     onnx::ModelProto model;
-    if (!parseFile(folder / "model.onnx", model) || !areInputsOfOneNode(model.graph()))
+    if (!parseFile(folder / "model.onnx", model) || model.graph().node_size() != 1)
         return Error{"no model of one node", folder.string()};
     const auto constants = constantInputs(model.graph());
     const auto inputs = model.graph().input();
@@ -232,12 +228,11 @@ std::string RuleProof::annotate(Document& document, const Split& split, const Me
     }
     if (layouts.empty())
         return "no input has the factor";
+    const DeviceGroup devices = layouts.begin()->second.devices();
     if (split.result == Split::Result::Whole)
         for (const ValueId output : info.outputs)
             if (output)
-                layouts.emplace(output,
-                                Layout::replicated(m_shapes->of(output).dims,
-                                                   Layout(layouts.begin()->second).devices()));
+                layouts.emplace(output, Layout::replicated(m_shapes->of(output).dims, devices));
     for (const auto& [value, layout] : layouts)
         apply(document.annotations, editSpec(document, m_node, "c", graph.value(value).name,
                                              &layout, m_shapes->of(value)));

@@ -90,7 +90,7 @@ private slots:
     }
     void referenceIsOneSegment() {
         const auto analysis = megatron().analyse();
-        const auto plan = lowerUnannotated(*analysis, {{valueNamed(analysis->graph(), "h")}, {}});
+        const auto plan = lowerUnannotated(*analysis, {{valueNamed(analysis->graph(), "h")}});
         QVERIFY(plan);
         QCOMPARE((*plan)->devices.size(), std::size_t{1});
         QCOMPARE((*plan)->devices[0].segments.size(), std::size_t{1});
@@ -98,7 +98,7 @@ private slots:
         QCOMPARE((*plan)->observed.size(), std::size_t{1});
         QVERIFY((*plan)->predicted.empty());
     }
-    void defaultsOfInputsAreWeightsUnlessLoaded() {
+    void defaultsOfInputsAreWeightsUnlessAnotherValueIsGiven() {
         const ModelBuilder model = ModelBuilder()
                                        .input("x", {2, 2})
                                        .input("w", {2, 2})
@@ -109,8 +109,11 @@ private slots:
         const auto analysis = analyser.run(model.document(), {});
         QVERIFY(analysis);
         QCOMPARE((*lower(**analysis))->inputs.size(), std::size_t{1});
-        QCOMPARE((*lower(**analysis, {{}, {valueNamed((*analysis)->graph(), "w")}}))->inputs.size(),
-                 std::size_t{2});
+        AnalysisOptions options;
+        options.bindings.given = {"w"};
+        const auto given = analyser.run(model.document(), options);
+        QVERIFY(given);
+        QCOMPARE((*lower(**given))->inputs.size(), std::size_t{2});
     }
 
     void modelsWithErrorsAreRefused() {
