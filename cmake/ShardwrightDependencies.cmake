@@ -93,6 +93,15 @@ if(SHARDWRIGHT_BUILD_TESTS AND NOT SHARDWRIGHT_PYTHON)
     message(STATUS "Python for the tests: not found, tests that need it are skipped (packaging/setup.sh makes it)")
 endif()
 
+# Open MPI (packaging/setup.sh installs it) for the plug-in of runs over several processes and hosts.
+set(MPI_CXX_SKIP_MPICXX TRUE) # The C++ bindings of MPI 2 are gone from the standard.
+find_package(MPI QUIET COMPONENTS CXX)
+if(MPI_CXX_FOUND)
+    message(STATUS "MPI: ${MPI_CXX_VERSION}, ${MPI_CXX_LIBRARIES}")
+else()
+    message(STATUS "MPI: not found, runs over several processes are left out")
+endif()
+
 # CUDA and NCCL for the plug-in of GPU runs: a local toolkit, else what `packaging/setup.sh --cuda` fetched.
 file(SHA256 "${PROJECT_SOURCE_DIR}/packaging/cuda-requirements.txt" pin)
 string(SUBSTRING "${pin}" 0 12 pin)

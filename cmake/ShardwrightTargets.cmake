@@ -91,3 +91,19 @@ function(shardwright_program name)
     target_compile_definitions(${name} PRIVATE SHARDWRIGHT_VERSION="${PROJECT_VERSION}")
     install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endfunction()
+
+# A library of the files in the current folder that programs load when a run needs it, from ../lib/shardwright beside
+# themselves: lib<name>.so. It knows interfaces of core/ (headers) but links none of it.
+#   shardwright_plugin(<name> LINK <targets>)
+function(shardwright_plugin name)
+    cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+    file(GLOB sources CONFIGURE_DEPENDS *.h *.cpp *.cu)
+    add_library(${name} MODULE ${sources})
+    set_target_properties(${name} PROPERTIES
+        CXX_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/shardwright")
+    target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/core")
+    target_link_libraries(${name} PRIVATE shardwright_options ${arg_LINK})
+    install(TARGETS ${name} LIBRARY DESTINATION lib/shardwright)
+    # Whoever builds the worker, or what tests it, has its plug-ins too.
+    add_dependencies(shardwright_run ${name})
+endfunction()

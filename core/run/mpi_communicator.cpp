@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/mpi_communicator.h"
+
+#include "model/shapes.h"
+#include "run/call_header.h"
+#include "run/plugins.h"
+#include "run/reduce.h"
+#include "run/thread_meeting.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include <unistd.h>
+
+namespace shardwright {
+
+namespace {
+
+using Counts = std::vector<std::size_t>;
+
+std::size_t sum(MpiGroup::Counts counts) {
+    return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+}
+
+std::byte* bytesOf(void* data) {
+    return static_cast<std::byte*>(data);
+}
+
+/// Connections that can fail: what all communicators of a process share.
+class Connection {
+public:
+    Connection(MpiLibrary& mpi, int count)
+        : library(mpi), m_count(count), m_spins(count <= coreCount() ? 2000 : 0) {
+        std::vector<int> ranks(static_cast<std::size_t>(count));
+        std::iota(ranks.begin(), ranks.end(), 0);
+        all = library.group(ranks);
+    }
+
+    /// Waits until what was started on `group` is complete.
+    Result<void> wait(MpiGroup& group) {
+        using Clock = std::chrono::steady_clock;
+        Clock::time_point yieldUntil;
+        for (int i = 0; !group.finished(); ++i) {
+            if (i % 8 == 0)
+                if (auto note = all->takeNote())
+                    fail(*note);
+            if (m_poisoned.load(std::memory_order_acquire))
+                return reason();
+            if (i < m_spins)
+                continue;
+            const auto now = Clock::now();
+            if (i == m_spins)
+                yieldUntil = now + std::chrono::microseconds(500);
+            if (now < yieldUntil)
+                std::this_thread::yield();
+            else
+                usleep(50);
+        }
+        return {};
+    }
+
+    void poison(const std::string& why) {
+        if (!fail(why))
+            return;
+        for (int rank = 0; rank < m_count; ++rank)
+            if (rank != library.rank())
+                all->sendNote(rank, why);
+    }
+
+    Result<void> alive() {
+        return m_poisoned.load(std::memory_order_acquire) ? Result<void>(reason()) : Result<void>();
+    }
+
+    MpiLibrary& library;
+    std::unique_ptr<MpiGroup> all;
+    int count() const { return m_count; }
+
+private:
+    static int coreCount() { return static_cast<int>(std::thread::hardware_concurrency()); }
+
+    bool fail(const std::string& why) {
+        const std::lock_guard lock(m_mutex);
+        if (m_poisoned.load(std::memory_order_relaxed))
+            return false;
+        m_reason = why;
+        m_poisoned.store(true, std::memory_order_release);
+        return true;
+    }
+    Error reason() {
+        const std::lock_guard lock(m_mutex);
+        return Error{m_reason, {}};
+    }
+
+    const int m_count, m_spins;
+    std::mutex m_mutex;
+    std::atomic<bool> m_poisoned{false};
+    std::string m_reason;
+};
+
+/// One device group and its communicator of MPI.
+struct Seat {
+    std::unique_ptr<MpiGroup> group;
+    std::size_t rank = 0;
+    CallHeader own;
+    std::vector<std::byte> heads, tails;
+};
+
+/// What operations that are under way may write to.
+struct State {
+    std::map<DeviceGroup, Seat> seats;
+    std::vector<std::byte> blocks;
+};
+
+class MpiCommunicator : public Communicator {
+public:
+    MpiCommunicator(std::shared_ptr<Connection> connection, std::size_t small)
+        : m_connection(std::move(connection)), m_small(small),
+          m_device(m_connection->library.rank()) {}
+
+    ~MpiCommunicator() override {
+        // What was given up is still under way.
+        if (!m_connection->alive())
+            (void)m_state.release();
+    }
+
+    DeviceId device() const override { return m_device; }
+
+    Result<void> run(const CollectiveCall& call) override {
+        if (auto alive = m_connection->alive(); !alive)
+            return alive;
+        auto found = seatAt(*call.devices);
+        if (!found)
+            return found.error();
+        Seat& seat = **found;
+        auto places = showCalls(seat, call);
+        if (!places)
+            return places.error();
+        if (auto fit = checkCalls(*places, *call.devices); !fit)
+            return fit;
+        auto moved = move(seat, *places, call);
+        if (moved)
+            m_counter.count(call, m_device);
+        return moved;
+    }
+
+    Result<void> barrier() override {
+        if (auto alive = m_connection->alive(); !alive)
+            return alive;
+        m_connection->all->barrier();
+        return timedWait(*m_connection->all);
+    }
+
+    void poison(const std::string& reason) override { m_connection->poison(reason); }
+    void beginPass() override { m_counter.reset(); }
+    CollectiveCounts executed() const override { return m_counter.counts(); }
+    std::int64_t waitedNanoseconds() const override { return m_waited; }
+
+private:
+    Result<void> wait(Seat& seat) { return m_connection->wait(*seat.group); }
+
+    Result<void> timedWait(MpiGroup& group) {
+        const auto begin = std::chrono::steady_clock::now();
+        auto done = m_connection->wait(group);
+        m_waited += std::chrono::duration_cast<std::chrono::nanoseconds>(
+                        std::chrono::steady_clock::now() - begin)
+                        .count();
+        return done;
+    }
+
+    Result<Seat*> seatAt(const DeviceGroup& devices) {
+        auto it = m_state->seats.find(devices);
+        if (it != m_state->seats.end())
+            return &it->second;
+        if (devices.size() < 2 || devices.front() < 0 || devices.back() >= m_connection->count() ||
+            !std::is_sorted(devices.begin(), devices.end()))
+            return Error{
+                "a group operation needs at least two devices of the run, in ascending order", {}};
+        const auto own = std::find(devices.begin(), devices.end(), m_device);
+        if (own == devices.end())
+            return Error{
+                "device " + std::to_string(m_device) + " is not in the group that it calls", {}};
+        // Making an MPI communicator cannot be given up, so that is begun when all are there.
+        MpiGroup& all = *m_connection->all;
+        for (const DeviceId device : devices)
+            if (device != m_device) {
+                all.send(nullptr, 0, device);
+                all.receive(nullptr, 0, device);
+            }
+        if (auto there = timedWait(all); !there)
+            return there.error();
+        Seat seat{m_connection->library.group(devices),
+                  static_cast<std::size_t>(own - devices.begin()),
+                  {},
+                  {},
+                  {}};
+        return &m_state->seats.emplace(devices, std::move(seat)).first->second;
+    }
+
+    /// The calls of all devices of the group. Those of others have no data, but addresses that say
+    /// whether they have.
+    Result<std::vector<Meeting::Place>> showCalls(Seat& seat, const CollectiveCall& call) {
+        const std::size_t n = call.devices->size();
+        auto& [group, rank, own, heads, tails] = seat;
+        own = CallHeader::of(call);
+        heads.resize(n * CallHeader::kFixedBytes);
+        group->allGather(own.fixed(), heads.data(), Counts(n, CallHeader::kFixedBytes));
+        if (auto shown = timedWait(*group); !shown)
+            return shown.error();
+        Counts rests;
+        for (std::size_t r = 0; r < n; ++r)
+            rests.push_back(CallHeader::restBytes(&heads[r * CallHeader::kFixedBytes]));
+        tails.resize(sum(rests) + 1);
+        if (sum(rests) > 0) {
+            group->allGather(own.rest(), tails.data(), rests);
+            if (auto shown = wait(seat); !shown)
+                return shown.error();
+        }
+        m_headers.resize(n);
+        std::vector<Meeting::Place> places(n);
+        std::size_t offset = 0;
+        for (std::size_t r = 0; r < n; ++r) {
+            m_headers[r] =
+                CallHeader::join(&heads[r * CallHeader::kFixedBytes], &tails[offset], rests[r]);
+            places[r].call = m_headers[r].call();
+            offset += rests[r];
+        }
+        places[rank].call = call;
+        return places;
+    }
+
+    Result<void> move(Seat& seat, const std::vector<Meeting::Place>& places,
+                      const CollectiveCall& call) {
+        const DeviceGroup& devices = *call.devices;
+        const std::size_t n = devices.size();
+        // All decide alike.
+        std::size_t most = 0;
+        for (const Meeting::Place& place : places)
+            most = std::max({most, place.call.send.bytes, place.call.receive.bytes});
+        m_asMessages = n * (most + kLine) > m_connection->library.largestMessage;
+        const std::size_t root = static_cast<std::size_t>(
+            std::lower_bound(devices.begin(), devices.end(), call.root) - devices.begin());
+        switch (call.kind) {
+            case CollectiveKind::AllReduce:
+                return call.send.bytes <= m_small ? allReduceSmall(seat, call, n)
+                                                  : allReduce(seat, call, n);
+            case CollectiveKind::Reduce: return reduce(seat, places, call, root);
+            case CollectiveKind::ReduceScatter: {
+                const std::size_t own = call.counts[seat.rank];
+                if (auto blocks = collect(seat, call.send.data, call.counts, Counts(n, own));
+                    !blocks)
+                    return blocks;
+                join(call, Counts(n, own), call.receive.data, own);
+                return {};
+            }
+            case CollectiveKind::AllGather:
+                return allGather(seat, call.send.data, call.receive.data, call.counts);
+            case CollectiveKind::AllToAll:
+                return allToAll(seat, call.send.data, call.counts, call.receive.data,
+                                call.receiveCounts);
+            case CollectiveKind::Broadcast: return broadcast(seat, places, call, root);
+            case CollectiveKind::Scatter: {
+                Counts in(n, 0), out(n, 0);
+                in[root] = call.receive.bytes;
+                if (seat.rank == root)
+                    out.assign(call.counts.begin(), call.counts.end());
+                return allToAll(seat, call.send.data, out, call.receive.data, in);
+            }
+            default: return messages(seat, call);
+        }
+    }
+
+    // --- moving bytes
+    // -----------------------------------------------------------------------------
+
+    Result<void> allGather(Seat& seat, const std::byte* send, std::byte* receive,
+                           MpiGroup::Counts counts) {
+        if (m_asMessages)
+            return allToAll(seat, send, Counts(counts.size(), counts[seat.rank]), receive, counts,
+                            true);
+        seat.group->allGather(send, receive, counts);
+        return wait(seat);
+    }
+
+    /// With `sameToAll` there is one block to send.
+    Result<void> allToAll(Seat& seat, const std::byte* send, MpiGroup::Counts sendCounts,
+                          std::byte* receive, MpiGroup::Counts receiveCounts,
+                          bool sameToAll = false) {
+        if (!m_asMessages) {
+            seat.group->allToAll(send, sendCounts, receive, receiveCounts);
+            return wait(seat);
+        }
+        std::size_t from = 0, to = 0;
+        for (std::size_t r = 0; r < sendCounts.size(); ++r) {
+            const int rank = static_cast<int>(r);
+            if (r == seat.rank) {
+                if (receiveCounts[r] > 0 && receive + to != send + from)
+                    std::memcpy(receive + to, send + from, receiveCounts[r]);
+            } else {
+                if (receiveCounts[r] > 0)
+                    seat.group->receive(receive + to, receiveCounts[r], rank);
+                if (sendCounts[r] > 0)
+                    seat.group->send(send + from, sendCounts[r], rank);
+            }
+            to += receiveCounts[r];
+            from += sameToAll ? 0 : sendCounts[r];
+        }
+        return wait(seat);
+    }
+
+    /// Everybody's block for this device into m_state->blocks.
+    Result<void> collect(Seat& seat, const std::byte* send, MpiGroup::Counts sendCounts,
+                         const Counts& receiveCounts) {
+        m_state->blocks.resize(std::max(m_state->blocks.size(), sum(receiveCounts) + 1));
+        return allToAll(seat, send, sendCounts, m_state->blocks.data(), receiveCounts);
+    }
+
+    /// Joins what collect() brought; blocks of no bytes are of devices that have nothing to add.
+    void join(const CollectiveCall& call, const Counts& counts, std::byte* out,
+              std::size_t bytes) const {
+        std::vector<const std::byte*> inputs;
+        std::size_t offset = 0;
+        for (const std::size_t count : counts) {
+            if (count > 0)
+                inputs.push_back(m_state->blocks.data() + offset);
+            offset += count;
+        }
+        const std::int32_t type = call.receive.elementType;
+        if (!inputs.empty() && bytes > 0)
+            reduceElements(call.reduce, type, inputs, {&out, 1},
+                           static_cast<std::int64_t>(bytes / sizeOf(type)));
+    }
+
+    static std::size_t sizeOf(std::int32_t type) {
+        return static_cast<std::size_t>(std::max(1, elementBits(type) / 8));
+    }
+
+    // --- the kinds
+    // --------------------------------------------------------------------------------
+
+    Result<void> allReduceSmall(Seat& seat, const CollectiveCall& call, std::size_t n) {
+        const Counts counts(n, call.send.bytes);
+        m_state->blocks.resize(std::max(m_state->blocks.size(), sum(counts) + 1));
+        if (auto all = allGather(seat, call.send.data, m_state->blocks.data(), counts); !all)
+            return all;
+        join(call, counts, call.receive.data, call.send.bytes);
+        return {};
+    }
+
+    Result<void> allReduce(Seat& seat, const CollectiveCall& call, std::size_t n) {
+        const std::size_t size = sizeOf(call.send.elementType), count = call.send.bytes / size;
+        const std::size_t line = std::max<std::size_t>(1, kLine / size);
+        const std::size_t chunk = ((count + n - 1) / n + line - 1) / line * line;
+        Counts counts;
+        for (std::size_t r = 0; r < n; ++r)
+            counts.push_back((std::min(count, (r + 1) * chunk) - std::min(count, r * chunk)) *
+                             size);
+        const std::size_t own = counts[seat.rank],
+                          begin = std::min(count, seat.rank * chunk) * size;
+        if (auto blocks = collect(seat, call.send.data, counts, Counts(n, own)); !blocks)
+            return blocks;
+        join(call, Counts(n, own), call.receive.data + begin, own);
+        return allGather(seat, call.receive.data + begin, call.receive.data, counts);
+    }
+
+    Result<void> reduce(Seat& seat, const std::vector<Meeting::Place>& places,
+                        const CollectiveCall& call, std::size_t root) {
+        Counts out(places.size(), 0), in(places.size(), 0);
+        out[root] = call.send.bytes;
+        if (seat.rank == root)
+            for (std::size_t r = 0; r < places.size(); ++r)
+                in[r] = places[r].call.send.bytes;
+        if (auto blocks = collect(seat, call.send.data, out, in); !blocks)
+            return blocks;
+        if (seat.rank == root)
+            join(call, in, call.receive.data, call.receive.bytes);
+        return {};
+    }
+
+    Result<void> broadcast(Seat& seat, const std::vector<Meeting::Place>& places,
+                           const CollectiveCall& call, std::size_t root) {
+        const std::size_t bytes = places[root].call.send.bytes;
+        const bool isRoot = seat.rank == root;
+        // MPI only reads the root's.
+        std::byte* data = isRoot ? const_cast<std::byte*>(call.send.data) : call.receive.data;
+        seat.group->broadcast(data, bytes, static_cast<int>(root));
+        if (auto done = wait(seat); !done)
+            return done;
+        if (isRoot && call.receive.data && bytes > 0)
+            std::memcpy(call.receive.data, call.send.data, bytes);
+        return {};
+    }
+
+    Result<void> messages(Seat& seat, const CollectiveCall& call) {
+        const auto rankOf = [&](DeviceId device) {
+            const DeviceGroup& devices = *call.devices;
+            return static_cast<int>(std::lower_bound(devices.begin(), devices.end(), device) -
+                                    devices.begin());
+        };
+        for (const ReceiveMessage& message : call.receives)
+            seat.group->receive(message.data.data, message.data.bytes, rankOf(message.from));
+        for (const SendMessage& message : call.sends)
+            seat.group->send(message.data.data, message.data.bytes, rankOf(message.to));
+        return wait(seat);
+    }
+
+    static constexpr std::size_t kLine = 64;
+
+    std::shared_ptr<Connection> m_connection;
+    const std::size_t m_small;
+    const DeviceId m_device;
+    std::unique_ptr<State> m_state = std::make_unique<State>();
+    std::vector<CallHeader> m_headers;
+    bool m_asMessages = false;  ///< More bytes than MPI counts in one operation.
+    CollectiveCounter m_counter;
+    std::int64_t m_waited = 0;
+};
+
+class MpiProcesses : public RunProcesses {
+public:
+    MpiProcesses(MpiLibrary& library, int count, std::size_t small)
+        : m_connection(std::make_shared<Connection>(library, count)), m_small(small) {}
+
+    int rank() const override { return m_connection->library.rank(); }
+    int size() const override { return m_connection->count(); }
+    std::string name() const override { return m_connection->library.version(); }
+
+    Result<std::string> broadcast(std::string bytes) override {
+        MpiGroup& all = *m_connection->all;
+        std::uint64_t size = bytes.size();
+        all.broadcast(bytesOf(&size), sizeof size, 0);
+        if (auto done = wait(); !done)
+            return done.error();
+        bytes.resize(size);
+        all.broadcast(bytesOf(bytes.data()), bytes.size(), 0);
+        if (auto done = wait(); !done)
+            return done.error();
+        return bytes;
+    }
+
+    Result<std::vector<std::string>> gather(std::string bytes) override {
+        MpiGroup& all = *m_connection->all;
+        const auto n = static_cast<std::size_t>(size());
+        const std::uint64_t own = bytes.size();
+        std::vector<std::uint64_t> sizes(n);
+        all.allGather(reinterpret_cast<const std::byte*>(&own), bytesOf(sizes.data()),
+                      Counts(n, sizeof own));
+        if (auto done = wait(); !done)
+            return done.error();
+        std::vector<std::string> gathered(rank() == 0 ? n : 0);
+        for (std::size_t r = 1; r < gathered.size(); ++r) {
+            gathered[r].resize(sizes[r]);
+            all.receive(bytesOf(gathered[r].data()), sizes[r], static_cast<int>(r));
+        }
+        if (rank() > 0)
+            all.send(bytesOf(bytes.data()), bytes.size(), 0);
+        if (auto done = wait(); !done)
+            return done.error();
+        if (rank() == 0)
+            gathered[0] = std::move(bytes);
+        return gathered;
+    }
+
+    std::unique_ptr<Communicator> communicator() override {
+        return std::make_unique<MpiCommunicator>(m_connection, m_small);
+    }
+    void poison(const std::string& reason) override { m_connection->poison(reason); }
+
+private:
+    Result<void> wait() {
+        auto alive = m_connection->alive();
+        return alive ? m_connection->wait(*m_connection->all) : alive;
+    }
+
+    std::shared_ptr<Connection> m_connection;
+    const std::size_t m_small;
+};
+
+}  // namespace
+
+Result<MpiLibrary*> loadMpi() {
+    auto library = findPlugin("mpi");
+    if (!library)
+        return Error{"this installation has no MPI: " + library.error().message +
+                         " (it is built where Open MPI's headers are: packaging/setup.sh "
+                         "installs them)",
+                     library.error().place};
+    auto entry = loadPlugin(*library, "shardwrightMpi");
+    if (!entry)
+        return entry.error();
+    std::string error;
+    MpiLibrary* mpi = reinterpret_cast<MpiEntry*>(*entry)(error);
+    if (!mpi)
+        return Error{error, library->string()};
+    return mpi;
+}
+
+std::unique_ptr<RunProcesses> connectMpi(MpiLibrary& library, int count, std::size_t small) {
+    return std::make_unique<MpiProcesses>(library, count > 0 ? count : library.size(), small);
+}
+
+}  // namespace shardwright
