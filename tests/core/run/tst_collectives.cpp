@@ -391,8 +391,11 @@ class TstCollectives : public QObject {
                             }
                             if (!allTypes && type != T::FLOAT16 && type != T::INT64)
                                 continue;
-                            if (auto right = check(setting, device, communicator); !right)
+                            if (auto right = check(setting, device, communicator); !right) {
+                                // The others wait for what comes next.
+                                communicator.poison(right.error().text());
                                 return right.error();
+                            }
                         }
             }
             return Bytes();
