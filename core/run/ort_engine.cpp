@@ -221,9 +221,8 @@ private:
             api.SetIntraOpNumThreads(options, m_settings.intraOpThreads),
             api.SetInterOpNumThreads(options, 1),
             api.SetSessionLogSeverityLevel(options, fatal),
-            // Devices wait for each other while ONNX Runtime's threads would spin on the cores that
-            // they need.
-            api.AddSessionConfigEntry(options, "session.intra_op.allow_spinning", "0"),
+            api.AddSessionConfigEntry(options, "session.intra_op.allow_spinning",
+                                      m_settings.spinning ? "1" : "0"),
         };
         Result<void> result;
         for (OrtStatus* status : statuses)
