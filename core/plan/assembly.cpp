@@ -3,6 +3,8 @@
 
 #include "plan/node_copy.h"
 
+#include <map>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -77,7 +79,7 @@ void Assembly::findTensors() {
             if (local.origin == DraftLocal::Origin::Constant)
                 continue;
             if (!step.inSegment() || from == nullptr || !from->inSegment() ||
-                from->phase != step.phase)
+                from->phase != step.phase || from->beside != step.beside)
                 leaves[static_cast<std::size_t>(input)] = true;
         }
         if (!step.inSegment())
@@ -103,31 +105,25 @@ void Assembly::addTensor(int index) {
 }
 
 void Assembly::writeSegments() {
-    std::vector<std::vector<std::vector<int>>> steps(
-        static_cast<std::size_t>(m_context.deviceCount),
-        std::vector<std::vector<int>>(static_cast<std::size_t>(m_draft.phases)));
+    // By device, phase, and whether they run beside its exchanges.
+    std::map<std::tuple<DeviceId, int, bool>, std::vector<int>> segments;
     for (std::size_t i = 0; i < m_draft.steps.size(); ++i) {
         const DraftStep& step = m_draft.steps[i];
         if (step.live && step.inSegment())
-            steps[static_cast<std::size_t>(step.device)][static_cast<std::size_t>(step.phase)]
-                .push_back(static_cast<int>(i));
+            segments[{step.device, step.phase, step.beside}].push_back(static_cast<int>(i));
     }
-    for (DeviceId device = 0; device < m_context.deviceCount; ++device)
-        for (int phase = 0; phase < m_draft.phases; ++phase) {
-            const auto& own =
-                steps[static_cast<std::size_t>(device)][static_cast<std::size_t>(phase)];
-            if (own.empty())
-                continue;
-            SegmentWriter writer(m_frame);
-            for (const int step : own)
-                writer.write(step);
-            Segment segment = writer.finish("device " + std::to_string(device) + " phase " +
-                                            std::to_string(phase));
-            segment.device = device;
-            segment.phase = phase;
-            m_plan->devices[static_cast<std::size_t>(device)].segments.push_back(
-                std::move(segment));
-        }
+    for (const auto& [place, steps] : segments) {
+        const auto& [device, phase, beside] = place;
+        SegmentWriter writer(m_frame);
+        for (const int step : steps)
+            writer.write(step);
+        Segment segment =
+            writer.finish("device " + std::to_string(device) + " phase " + std::to_string(phase));
+        segment.device = device;
+        segment.phase = phase;
+        segment.besideExchanges = beside;
+        m_plan->devices[static_cast<std::size_t>(device)].segments.push_back(std::move(segment));
+    }
 }
 
 void Assembly::writeCopies() {

@@ -52,6 +52,7 @@ struct DraftStep {
 
     bool live = false;
     int phase = 0;
+    bool beside = false;  ///< Runs while the phase's exchanges are under way.
     bool inSegment() const { return kind != Kind::Copy && kind != Kind::Exchange; }
 };
 

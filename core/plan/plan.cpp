@@ -4,6 +4,7 @@
 #include "plan/assembly.h"
 #include "plan/drafter.h"
 #include "plan/expanded_size.h"
+#include "plan/overlap.h"
 
 namespace shardwright {
 
@@ -64,6 +65,7 @@ std::shared_ptr<const Plan> makePlan(const Analysis& analysis, const PlanOptions
             observed.emplace_back(value, drafter.keep(value));
     markLive(draft);
     assignPhases(draft);
+    findOverlap(draft, context);
     Assembly assembly(context, draft, constants);
     const std::shared_ptr<Plan> plan = assembly.run();
     plan->inputs = assembly.inputPorts();

@@ -28,6 +28,9 @@ struct LocalTensor {
 struct Segment {
     DeviceId device = 0;
     int phase = 0;
+    /// It neither gives the phase's exchanges anything nor takes anything from them: it may run
+    /// while they are under way.
+    bool besideExchanges = false;
     std::string modelBytes;   ///< Serialised ModelProto, weights cut and inside.
     std::vector<int> inputs;  ///< Indices into DeviceProgram::tensors.
     std::vector<int> outputs;
@@ -50,7 +53,8 @@ struct Exchange {
 struct DeviceProgram {
     DeviceId device = 0;
     std::vector<LocalTensor> tensors;
-    std::vector<Segment> segments;  ///< Sorted by phase; at most one a phase.
+    /// Sorted by phase; at most two a phase, the second one beside its exchanges.
+    std::vector<Segment> segments;
     /// Local copies without communication, by phase, done before the phase's exchanges, in this
     /// order: `target` is put together from what each source has of its box. With `reduce`, sources
     /// of different terms are joined.
@@ -64,7 +68,7 @@ struct DeviceProgram {
 };
 
 /// Phase p: every device runs its segment of phase p, then its local copies, then the exchanges of
-/// phase p in this order.
+/// phase p, started together and finished in this order; in between, what may run beside them.
 struct Plan {
     int deviceCount = 0;
     int phases = 0;

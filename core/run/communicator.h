@@ -66,6 +66,17 @@ public:
     /// sizes that do not fit together, a reduction that the type does not have, another device
     /// failed (its message), cancelled.
     virtual Result<void> run(const CollectiveCall& call) = 0;
+    /// Starts a bucket of calls that do not depend on each other, and does not wait for others
+    /// where the transport can do without. All devices of a group start the same calls of it
+    /// together, in the same order. Their buffers are in use until each call is finished, and what
+    /// the calls refer to must stay. An error: nothing was started.
+    virtual Result<void> start(std::span<const CollectiveCall> bucket) {
+        m_bucket.assign(bucket.begin(), bucket.end());
+        return {};
+    }
+    /// As run(), for call number `index` of the bucket. Once started, all of them have to be
+    /// finished, in order, also after an error: others read this device's buffers.
+    virtual Result<void> finish(std::size_t index) { return run(m_bucket[index]); }
     /// Waits for all devices; not a collective, not counted.
     virtual Result<void> barrier() = 0;
     /// Makes every present and later call of every device fail with this message.
@@ -78,6 +89,9 @@ public:
     virtual CollectiveCounts executed() const = 0;
     /// Nanoseconds spent waiting for others, since the communicator was made.
     virtual std::int64_t waitedNanoseconds() const = 0;
+
+private:
+    std::vector<CollectiveCall> m_bucket;
 };
 
 /// Counts calls for executed(). Each device adds what it alone can see, in "bytes" of a

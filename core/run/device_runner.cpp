@@ -88,7 +88,9 @@ Result<void> DeviceRunner::makeTransfers() {
             auto made = makeTransfer(exchange, m_program);
             if (!made)
                 return made.error();
-            m_exchanges[phase].push_back({static_cast<int>(i), std::move(*made)});
+            PhaseExchange& added = m_exchanges[phase].emplace_back();
+            added.index = static_cast<int>(i);
+            added.transfer = std::move(*made);
         }
     return {};
 }
@@ -101,8 +103,10 @@ void DeviceRunner::findLifeTimes() {
                 std::max(last[static_cast<std::size_t>(index)], step);
     };
     for (const Segment& segment : m_program.segments) {
-        use(segment.inputs, stepOf(segment.phase, Span::Kind::Segment));
-        use(segment.outputs, stepOf(segment.phase, Span::Kind::Segment));
+        const Span::Kind until =
+            segment.besideExchanges ? Span::Kind::Exchange : Span::Kind::Segment;
+        use(segment.inputs, stepOf(segment.phase, until));
+        use(segment.outputs, stepOf(segment.phase, until));
     }
     for (const DeviceProgram::LocalCopy& copy : m_program.copies) {
         use(copy.sources, stepOf(copy.phase, Span::Kind::Copy));
@@ -157,15 +161,26 @@ Result<void> DeviceRunner::pass() {
     m_passBegin = Clock::now();
     std::size_t segment = 0;
     for (int phase = 0; phase < m_plan.phases; ++phase) {
-        for (; segment < m_program.segments.size() && m_program.segments[segment].phase == phase;
-             ++segment)
-            if (auto ran = runSegment(segment); !ran)
-                return ran;
+        if (auto ran = runSegments(phase, false, segment); !ran)
+            return ran;
         release(stepOf(phase, Span::Kind::Segment));
         if (auto copied = runCopies(phase); !copied)
             return copied;
         release(stepOf(phase, Span::Kind::Copy));
-        if (auto exchanged = runExchanges(phase); !exchanged)
+        auto begin = Clock::now();
+        if (auto started = startExchanges(phase); !started)
+            return started;
+        const bool beside =
+            segment < m_program.segments.size() && m_program.segments[segment].phase == phase;
+        if (beside)
+            record({Span::Kind::Copy, m_program.device, phase, 0}, begin, -1);
+        auto ran = runSegments(phase, true, segment);
+        if (beside)
+            begin = Clock::now();
+        auto exchanged = finishExchanges(phase, begin);
+        if (!ran)
+            return ran;
+        if (!exchanged)
             return exchanged;
         release(stepOf(phase, Span::Kind::Exchange));
         m_phasesDone.fetch_add(1, std::memory_order_relaxed);
@@ -196,6 +211,15 @@ Result<void> DeviceRunner::makeSession(std::size_t index) {
     if (!session)
         return session.error();
     m_sessions[index] = std::move(*session);
+    return {};
+}
+
+Result<void> DeviceRunner::runSegments(int phase, bool beside, std::size_t& next) {
+    for (; next < m_program.segments.size() && m_program.segments[next].phase == phase &&
+           m_program.segments[next].besideExchanges == beside;
+         ++next)
+        if (auto ran = runSegment(next); !ran)
+            return ran;
     return {};
 }
 
@@ -232,25 +256,9 @@ Result<void> DeviceRunner::runCopies(int phase) {
         return {};
     const auto begin = Clock::now();
     for (const DeviceTransfer& copy : copies)
-        if (auto copied = deliver(copy); !copied)
+        if (auto copied = deliver(copy, {}); !copied)
             return copied;
     record({Span::Kind::Copy, m_program.device, phase, 0}, begin, -1);
-    return {};
-}
-
-Result<void> DeviceRunner::runExchanges(int phase) {
-    for (const PhaseExchange& e : m_exchanges[static_cast<std::size_t>(phase)]) {
-        const auto begin = Clock::now();
-        const std::int64_t waited = m_communicator->waitedNanoseconds();
-        if (auto done = transfer(e.transfer); !done)
-            return done.error().place.empty()
-                       ? Error{done.error().message, "phase " + std::to_string(phase) + ", " +
-                                                         describe(*e.transfer.exchange)}
-                       : done.error();
-        record({Span::Kind::Exchange, m_program.device, phase, e.index, 0, 0, 0,
-                e.transfer.exchange->operation.bytes},
-               begin, waited);
-    }
     return {};
 }
 

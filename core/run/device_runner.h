@@ -40,14 +40,21 @@ private:
     Result<void> loadInputs(const InputSet& inputs);
     Result<void> makeTransfers();
     void findLifeTimes();
+    /// From segment `next` on, those of the phase that run before (or beside) its exchanges.
+    Result<void> runSegments(int phase, bool beside, std::size_t& next);
     Result<void> runSegment(std::size_t index);
     Result<void> runCopies(int phase);
-    Result<void> runExchanges(int phase);
-    Result<void> transfer(const DeviceTransfer& transfer);
-    Result<void> call(const DeviceTransfer& transfer);
-    Result<void> deliver(const DeviceTransfer& transfer);
-    Result<void> packMessage(const DeviceTransfer& transfer);
-    Result<void> joinInto(const DeviceTransfer& transfer, int target);
+    /// What a phase's exchanges start with: messages are packed, the calls handed over as one
+    /// bucket.
+    Result<void> startExchanges(int phase);
+    Result<void> finishExchanges(int phase, Clock::time_point begin);
+    struct PhaseExchange;
+    static Error placed(const Error& error, int phase, const PhaseExchange& exchange);
+    Result<void> pack(PhaseExchange& exchange);
+    CollectiveCall callOf(PhaseExchange& exchange);
+    Result<void> deliver(const DeviceTransfer& transfer, const Buffer& received);
+    Result<void> packMessage(const DeviceTransfer& transfer, Buffer& message);
+    Result<void> joinInto(const DeviceTransfer& transfer, const Buffer& received, int target);
     Result<void> makeSession(std::size_t index);
     Result<void> ensure(int tensor);
     Result<void> ensureScratch(Buffer& scratch, std::size_t bytes);
@@ -75,12 +82,15 @@ private:
     struct PhaseExchange {
         int index = 0;
         DeviceTransfer transfer;
+        // While it is under way:
+        Buffer send, receive;
+        std::vector<SendMessage> sends;
+        std::vector<ReceiveMessage> receives;
     };
     std::vector<std::vector<PhaseExchange>>
         m_exchanges;  ///< By phase: those that this device is in.
-    Buffer m_send, m_receive, m_joined;
-    std::vector<SendMessage> m_sendMessages;
-    std::vector<ReceiveMessage> m_receiveMessages;
+    Buffer m_joined;
+    std::vector<CollectiveCall> m_calls;
 
     std::vector<Span> m_spans;
     Clock::time_point m_passBegin;

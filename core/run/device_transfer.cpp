@@ -33,9 +33,7 @@ Result<void> DeviceRunner::ensureScratch(Buffer& scratch, std::size_t bytes) {
     return {};
 }
 
-Result<void> DeviceRunner::packMessage(const DeviceTransfer& transfer) {
-    if (auto room = ensureScratch(m_send, transfer.sendBytes); !room)
-        return room;
+Result<void> DeviceRunner::packMessage(const DeviceTransfer& transfer, Buffer& message) {
     const int firstTerm = transfer.packs.empty() ? 0 : transfer.packs.front().term;
     const bool reduces = transfer.kind <= CollectiveKind::ReduceScatter;
     // Without a term of its own (an empty shard) it contributes the identity.
@@ -64,17 +62,18 @@ Result<void> DeviceRunner::packMessage(const DeviceTransfer& transfer) {
             sum.elementType = wide;
             m_engine->accumulateRegion(transfer.reduce, pack.copy, source.view(), sum);
         } else {
-            m_engine->copyRegion(pack.copy, source.view(), m_send.data() + pack.offset);
+            m_engine->copyRegion(pack.copy, source.view(), message.data() + pack.offset);
         }
     }
     if (several)
         m_engine->roundAccumulator(
             retyped(m_joined.view(), wide, transfer.sendBytes / size * wideSize),
-            retyped(m_send.view(), transfer.elementType, transfer.sendBytes));
+            retyped(message.view(), transfer.elementType, transfer.sendBytes));
     return {};
 }
 
-Result<void> DeviceRunner::call(const DeviceTransfer& transfer) {
+CollectiveCall DeviceRunner::callOf(PhaseExchange& exchange) {
+    const DeviceTransfer& transfer = exchange.transfer;
     CollectiveCall call;
     call.kind = transfer.kind;
     call.reduce = transfer.reduce;
@@ -83,20 +82,21 @@ Result<void> DeviceRunner::call(const DeviceTransfer& transfer) {
     call.counts = transfer.counts;
     call.receiveCounts = transfer.receiveCounts;
     call.stream = m_engine->stream();
-    BufferView send = transfer.sendTensor >= 0 ? buffer(transfer.sendTensor).view() : m_send.view();
-    BufferView receive =
-        transfer.receiveTensor >= 0 ? buffer(transfer.receiveTensor).view() : m_receive.view();
+    BufferView send =
+        transfer.sendTensor >= 0 ? buffer(transfer.sendTensor).view() : exchange.send.view();
+    BufferView receive = transfer.receiveTensor >= 0 ? buffer(transfer.receiveTensor).view()
+                                                     : exchange.receive.view();
     send.elementType = receive.elementType = transfer.elementType;
     if (transfer.kind >= CollectiveKind::Permute) {
-        m_sendMessages.clear();
-        m_receiveMessages.clear();
+        exchange.sends.clear();
+        exchange.receives.clear();
         for (const auto& message : transfer.sends)
-            m_sendMessages.push_back({message.peer, partOf(send, message.offset, message.bytes)});
+            exchange.sends.push_back({message.peer, partOf(send, message.offset, message.bytes)});
         for (const auto& message : transfer.receives)
-            m_receiveMessages.push_back(
+            exchange.receives.push_back(
                 {message.peer, partOf(receive, message.offset, message.bytes)});
-        call.sends = m_sendMessages;
-        call.receives = m_receiveMessages;
+        call.sends = exchange.sends;
+        call.receives = exchange.receives;
     } else {
         // Who has nothing to send or to receive passes no buffer.
         const bool sends = transfer.sendBytes > 0 || transfer.kind == CollectiveKind::AllReduce;
@@ -108,10 +108,11 @@ Result<void> DeviceRunner::call(const DeviceTransfer& transfer) {
             call.receive = partOf(receive, 0, transfer.receiveBytes);
         call.send.elementType = call.receive.elementType = transfer.elementType;
     }
-    return m_communicator->run(call);
+    return call;
 }
 
-Result<void> DeviceRunner::joinInto(const DeviceTransfer& transfer, int target) {
+Result<void> DeviceRunner::joinInto(const DeviceTransfer& transfer, const Buffer& received,
+                                    int target) {
     Buffer& out = buffer(target);
     const std::int32_t wide = accumulatorType(out.elementType());
     const auto bytes = static_cast<std::size_t>(storageBytes(wide, out.count()));
@@ -129,8 +130,9 @@ Result<void> DeviceRunner::joinInto(const DeviceTransfer& transfer, int target) 
     for (const DeviceTransfer::Delivery& delivery : transfer.deliveries) {
         if (delivery.target != target)
             continue;
-        ConstBufferView source =
-            delivery.tensor >= 0 ? buffer(delivery.tensor).view() : m_receive.view();
+        ConstBufferView source = delivery.tensor >= 0
+                                     ? ConstBufferView(buffer(delivery.tensor).view())
+                                     : received.view();
         source.data += delivery.offset;
         source.elementType = out.elementType();
         m_engine->accumulateRegion(transfer.reduce, delivery.copy, source, sum);
@@ -140,7 +142,7 @@ Result<void> DeviceRunner::joinInto(const DeviceTransfer& transfer, int target) 
     return {};
 }
 
-Result<void> DeviceRunner::deliver(const DeviceTransfer& transfer) {
+Result<void> DeviceRunner::deliver(const DeviceTransfer& transfer, const Buffer& received) {
     for (const int target : transfer.targets)
         if (auto there = ensure(target); !there)
             return there;
@@ -151,37 +153,80 @@ Result<void> DeviceRunner::deliver(const DeviceTransfer& transfer) {
                          {}};
     if (transfer.joinDeliveries) {
         for (const int target : transfer.targets)
-            if (auto joined = joinInto(transfer, target); !joined)
+            if (auto joined = joinInto(transfer, received, target); !joined)
                 return joined;
         return {};
     }
     for (const DeviceTransfer::Delivery& delivery : transfer.deliveries) {
-        ConstBufferView source =
-            delivery.tensor >= 0 ? buffer(delivery.tensor).view() : m_receive.view();
+        ConstBufferView source = delivery.tensor >= 0
+                                     ? ConstBufferView(buffer(delivery.tensor).view())
+                                     : received.view();
         source.data += delivery.offset;
         m_engine->copyRegion(delivery.copy, source, buffer(delivery.target).data());
     }
     return {};
 }
 
-Result<void> DeviceRunner::transfer(const DeviceTransfer& transfer) {
+Result<void> DeviceRunner::pack(PhaseExchange& exchange) {
+    const DeviceTransfer& transfer = exchange.transfer;
+    const auto room = [&](std::size_t bytes, Buffer& message) -> Result<void> {
+        auto taken = m_pool.take(onnx::TensorProto::UINT8, {static_cast<std::int64_t>(bytes)});
+        if (!taken)
+            return Error{taken.error().message, "device " + std::to_string(m_program.device)};
+        message = std::move(*taken);
+        return {};
+    };
     if (transfer.sendTensor < 0) {
-        if (auto packed = packMessage(transfer); !packed)
+        if (auto there = room(transfer.sendBytes, exchange.send); !there)
+            return there;
+        if (auto packed = packMessage(transfer, exchange.send); !packed)
             return packed;
     } else if (!buffer(transfer.sendTensor)) {
         return Error{"the plan sends tensor `" + tensor(transfer.sendTensor).name +
                          "` before anything has written it",
                      {}};
     }
-    if (transfer.receiveTensor < 0) {
-        if (auto room = ensureScratch(m_receive, transfer.receiveBytes); !room)
-            return room;
-    } else if (auto there = ensure(transfer.receiveTensor); !there) {
-        return there;
+    return transfer.receiveTensor < 0 ? room(transfer.receiveBytes, exchange.receive)
+                                      : ensure(transfer.receiveTensor);
+}
+
+Result<void> DeviceRunner::startExchanges(int phase) {
+    m_calls.clear();
+    for (PhaseExchange& exchange : m_exchanges[static_cast<std::size_t>(phase)]) {
+        if (auto packed = pack(exchange); !packed)
+            return placed(packed.error(), phase, exchange);
+        m_calls.push_back(callOf(exchange));
     }
-    if (auto called = call(transfer); !called)
-        return called;
-    return transfer.receiveTensor >= 0 ? Result<void>{} : deliver(transfer);
+    return m_calls.empty() ? Result<void>{} : m_communicator->start(m_calls);
+}
+
+/// All of them, also after an error: other devices read what this one has started to send.
+Result<void> DeviceRunner::finishExchanges(int phase, Clock::time_point begin) {
+    Result<void> result;
+    auto& exchanges = m_exchanges[static_cast<std::size_t>(phase)];
+    for (std::size_t i = 0; i < exchanges.size(); ++i) {
+        PhaseExchange& exchange = exchanges[i];
+        const std::int64_t waited = m_communicator->waitedNanoseconds();
+        auto done = m_communicator->finish(i);
+        if (done && exchange.transfer.receiveTensor < 0)
+            done = deliver(exchange.transfer, exchange.receive);
+        if (!done && result)
+            result = placed(done.error(), phase, exchange);
+        for (Buffer* message : {&exchange.send, &exchange.receive})
+            if (*message)
+                m_pool.give(std::exchange(*message, Buffer()));
+        record({Span::Kind::Exchange, m_program.device, phase, exchange.index, 0, 0, 0,
+                exchange.transfer.exchange->operation.bytes},
+               begin, waited);
+        begin = Clock::now();
+    }
+    return result;
+}
+
+Error DeviceRunner::placed(const Error& error, int phase, const PhaseExchange& exchange) {
+    return error.place.empty() ? Error{error.message, "phase " + std::to_string(phase) + ", " +
+                                                          describe(*exchange.transfer.exchange)}
+                               : error;
 }
 
 }  // namespace shardwright

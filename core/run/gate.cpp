@@ -20,18 +20,23 @@ void relax() {
 
 }  // namespace
 
-bool Gate::pass(const WaitPolicy& policy) {
+std::uint32_t Gate::arrive() {
     std::uint32_t round = m_round.load(std::memory_order_acquire);
     if (round & kPoisoned)
-        return false;
+        return round;
     if (m_arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == m_threads) {
         m_arrived.store(0, std::memory_order_relaxed);
         // Fails only if it was poisoned in the meantime: then nobody passes.
-        const bool opened =
-            m_round.compare_exchange_strong(round, round + kRound, std::memory_order_acq_rel);
+        std::uint32_t expected = round;
+        m_round.compare_exchange_strong(expected, round + kRound, std::memory_order_acq_rel);
         m_round.notify_all();
-        return opened;
     }
+    return round;
+}
+
+bool Gate::await(std::uint32_t round, const WaitPolicy& policy) {
+    if (round & kPoisoned)
+        return false;
     const auto opened = [&](std::uint32_t now) { return (now | kPoisoned) != (round | kPoisoned); };
     std::uint32_t now = m_round.load(std::memory_order_acquire);
     for (int i = 0; now == round && i < policy.spins; ++i) {

@@ -17,7 +17,11 @@ class Gate {
 public:
     explicit Gate(int threads) : m_threads(static_cast<std::uint32_t>(threads)) {}
     /// False: poisoned before all were here.
-    bool pass(const WaitPolicy& policy);
+    bool pass(const WaitPolicy& policy) { return await(arrive(), policy); }
+    /// The two halves of pass(): a thread that has arrived may do something else before it awaits
+    /// the others. Gives the round, for await().
+    std::uint32_t arrive();
+    bool await(std::uint32_t round, const WaitPolicy& policy);
     void poison();
 
 private:

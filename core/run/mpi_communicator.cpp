@@ -137,12 +137,15 @@ public:
         if (!found)
             return found.error();
         Seat& seat = **found;
-        auto places = showCalls(seat, call);
-        if (!places)
-            return places.error();
-        if (auto fit = checkCalls(*places, *call.devices); !fit)
+        auto all = showCalls(seat, call);
+        if (!all)
+            return all.error();
+        std::vector<const CollectiveCall*> calls;
+        for (const CollectiveCall& one : *all)
+            calls.push_back(&one);
+        if (auto fit = checkCalls(calls, *call.devices); !fit)
             return fit;
-        auto moved = move(seat, *places, call);
+        auto moved = move(seat, calls, call);
         if (moved)
             m_counter.count(call, m_device);
         return moved;
@@ -203,7 +206,7 @@ private:
 
     /// The calls of all devices of the group. Those of others have no data, but addresses that say
     /// whether they have.
-    Result<std::vector<Meeting::Place>> showCalls(Seat& seat, const CollectiveCall& call) {
+    Result<std::vector<CollectiveCall>> showCalls(Seat& seat, const CollectiveCall& call) {
         const std::size_t n = call.devices->size();
         auto& [group, rank, own, heads, tails] = seat;
         own = CallHeader::of(call);
@@ -221,26 +224,25 @@ private:
                 return shown.error();
         }
         m_headers.resize(n);
-        std::vector<Meeting::Place> places(n);
+        std::vector<CollectiveCall> calls(n);
         std::size_t offset = 0;
         for (std::size_t r = 0; r < n; ++r) {
             m_headers[r] =
                 CallHeader::join(&heads[r * CallHeader::kFixedBytes], &tails[offset], rests[r]);
-            places[r].call = m_headers[r].call();
+            calls[r] = m_headers[r].call();
             offset += rests[r];
         }
-        places[rank].call = call;
-        return places;
+        calls[rank] = call;
+        return calls;
     }
 
-    Result<void> move(Seat& seat, const std::vector<Meeting::Place>& places,
-                      const CollectiveCall& call) {
+    Result<void> move(Seat& seat, Calls calls, const CollectiveCall& call) {
         const DeviceGroup& devices = *call.devices;
         const std::size_t n = devices.size();
         // All decide alike.
         std::size_t most = 0;
-        for (const Meeting::Place& place : places)
-            most = std::max({most, place.call.send.bytes, place.call.receive.bytes});
+        for (const CollectiveCall* one : calls)
+            most = std::max({most, one->send.bytes, one->receive.bytes});
         m_asMessages = n * (most + kLine) > m_connection->library.largestMessage;
         const std::size_t root = static_cast<std::size_t>(
             std::lower_bound(devices.begin(), devices.end(), call.root) - devices.begin());
@@ -248,7 +250,7 @@ private:
             case CollectiveKind::AllReduce:
                 return call.send.bytes <= m_small ? allReduceSmall(seat, call, n)
                                                   : allReduce(seat, call, n);
-            case CollectiveKind::Reduce: return reduce(seat, places, call, root);
+            case CollectiveKind::Reduce: return reduce(seat, calls, call, root);
             case CollectiveKind::ReduceScatter: {
                 const std::size_t own = call.counts[seat.rank];
                 if (auto blocks = collect(seat, call.send.data, call.counts, Counts(n, own));
@@ -262,7 +264,7 @@ private:
             case CollectiveKind::AllToAll:
                 return allToAll(seat, call.send.data, call.counts, call.receive.data,
                                 call.receiveCounts);
-            case CollectiveKind::Broadcast: return broadcast(seat, places, call, root);
+            case CollectiveKind::Broadcast: return broadcast(seat, calls, call, root);
             case CollectiveKind::Scatter: {
                 Counts in(n, 0), out(n, 0);
                 in[root] = call.receive.bytes;
@@ -367,13 +369,12 @@ private:
         return allGather(seat, call.receive.data + begin, call.receive.data, counts);
     }
 
-    Result<void> reduce(Seat& seat, const std::vector<Meeting::Place>& places,
-                        const CollectiveCall& call, std::size_t root) {
-        Counts out(places.size(), 0), in(places.size(), 0);
+    Result<void> reduce(Seat& seat, Calls calls, const CollectiveCall& call, std::size_t root) {
+        Counts out(calls.size(), 0), in(calls.size(), 0);
         out[root] = call.send.bytes;
         if (seat.rank == root)
-            for (std::size_t r = 0; r < places.size(); ++r)
-                in[r] = places[r].call.send.bytes;
+            for (std::size_t r = 0; r < calls.size(); ++r)
+                in[r] = calls[r]->send.bytes;
         if (auto blocks = collect(seat, call.send.data, out, in); !blocks)
             return blocks;
         if (seat.rank == root)
@@ -381,9 +382,8 @@ private:
         return {};
     }
 
-    Result<void> broadcast(Seat& seat, const std::vector<Meeting::Place>& places,
-                           const CollectiveCall& call, std::size_t root) {
-        const std::size_t bytes = places[root].call.send.bytes;
+    Result<void> broadcast(Seat& seat, Calls calls, const CollectiveCall& call, std::size_t root) {
+        const std::size_t bytes = calls[root]->send.bytes;
         const bool isRoot = seat.rank == root;
         // MPI only reads the root's.
         std::byte* data = isRoot ? const_cast<std::byte*>(call.send.data) : call.receive.data;

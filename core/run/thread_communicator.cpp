@@ -79,39 +79,65 @@ public:
     DeviceId device() const override { return m_device; }
 
     Result<void> run(const CollectiveCall& call) override {
-        auto seat = seatAt(*call.devices);
-        if (!seat)
-            return seat.error();
-        Seat& at = **seat;
-        auto& places = at.meeting->places[at.turn];
-        at.turn ^= 1;
-        Meeting::Place& own = places[at.rank];
-        own.call = call;
-        if (isSmall(call)) {
-            own.scratch.resize(Meeting::kScratch);
-            if (call.send.bytes > 0)
-                std::memcpy(own.scratch.data(), call.send.data, call.send.bytes);
-            own.call.send.data = own.scratch.data();
+        if (auto started = start({&call, 1}); !started)
+            return started;
+        return finish(0);
+    }
+
+    Result<void> start(std::span<const CollectiveCall> bucket) override {
+        m_bucket.clear();
+        for (const CollectiveCall& call : bucket) {
+            auto seat = seatAt(*call.devices);
+            if (!seat)
+                return seat.error();
+            m_bucket.push_back({*seat, 0});
         }
-        if (!wait(at.meeting->enter))
+        for (Entry& entry : m_bucket)
+            entry.seat->places = nullptr;
+        for (std::size_t i = 0; i < bucket.size(); ++i) {
+            Seat& seat = *m_bucket[i].seat;
+            if (!seat.places)
+                takeSeat(seat);
+            auto& calls = seat.own().calls;
+            m_bucket[i].index = calls.size();
+            calls.push_back(bucket[i]);
+        }
+        for (const Entry& entry : m_bucket)
+            if (entry.index == 0) {
+                copySmall(entry.seat->own());
+                entry.seat->round = entry.seat->meeting->enter.arrive();
+            }
+        return {};
+    }
+
+    Result<void> finish(std::size_t index) override {
+        const auto [at, number] = m_bucket[index];
+        Seat& seat = *at;
+        if (number == 0)
+            enter(seat);
+        if (!seat.entered)
             return Error{m_world->reason(), {}};
-        // All find the same, also where a device's size is wrong.
-        const bool small = std::all_of(places.begin(), places.end(),
-                                       [&](const auto& p) { return isSmall(p.call); });
-        auto fits = checkCalls(places, at.meeting->devices);
-        if (fits)
-            small ? joinSmall(places, call) : moveData(places, at.meeting->devices, at.rank);
-        // A small all-reduce reads only scratch memory, which is next written after everybody has
-        // entered another call.
-        if (!small)
-            wait(at.meeting->leave);
-        if (fits)
-            m_counter.count(call, m_device);
-        return fits;
+        Result<void> done = seat.agree;
+        if (done) {
+            m_calls.clear();
+            for (const Meeting::Place& place : *seat.places)
+                m_calls.push_back(&place.calls[number]);
+            done = checkCalls(m_calls, seat.meeting->devices);
+        }
+        if (done) {
+            seat.small ? joinSmall(m_calls, seat.rank)
+                       : moveData(m_calls, seat.meeting->devices, seat.rank);
+            m_counter.count(seat.own().calls[number], m_device);
+        }
+        // Small all-reduces read only scratch memory, which is next written after everybody has
+        // entered another bucket.
+        if (number + 1 == seat.own().calls.size() && !seat.small)
+            awaitGate(seat.meeting->leave, seat.meeting->leave.arrive());
+        return done;
     }
 
     Result<void> barrier() override {
-        if (!wait(m_world->all))
+        if (!awaitGate(m_world->all, m_world->all.arrive()))
             return Error{m_world->reason(), {}};
         return {};
     }
@@ -122,12 +148,70 @@ public:
     std::int64_t waitedNanoseconds() const override { return m_waited; }
 
 private:
-    /// This device's place in one group.
+    /// This device's place in one group, and its present bucket there.
     struct Seat {
         std::shared_ptr<Meeting> meeting;
         std::size_t rank = 0;
         std::size_t turn = 0;
+        std::vector<Meeting::Place>* places = nullptr;
+        std::uint32_t round = 0;
+        bool entered = false, small = false;
+        Result<void> agree;  ///< Whether all brought as many calls.
+
+        Meeting::Place& own() { return (*places)[rank]; }
     };
+    struct Entry {
+        Seat* seat = nullptr;
+        std::size_t index = 0;  ///< Among the calls of its group.
+    };
+
+    static void takeSeat(Seat& seat) {
+        seat.places = &seat.meeting->places[seat.turn];
+        seat.turn ^= 1;
+        seat.own().calls.clear();
+    }
+
+    void copySmall(Meeting::Place& own) const {
+        std::size_t bytes = 0;
+        own.small = true;
+        for (const CollectiveCall& call : own.calls) {
+            own.small = own.small && isSmall(call);
+            bytes += inScratch(call);
+        }
+        own.small = own.small && bytes <= m_world->smallAllReduce;
+        if (!own.small)
+            return;
+        own.scratch.resize(Meeting::kScratch);
+        std::byte* to = own.scratch.data();
+        for (CollectiveCall& call : own.calls) {
+            if (call.send.bytes > 0)
+                std::memcpy(to, call.send.data, call.send.bytes);
+            call.send.data = to;
+            to += inScratch(call);
+        }
+    }
+    static std::size_t inScratch(const CollectiveCall& call) {
+        return (call.send.bytes + Buffer::kAlignment - 1) / Buffer::kAlignment * Buffer::kAlignment;
+    }
+
+    /// Waits for the others' calls. All find the same, also where a device's sizes are wrong.
+    void enter(Seat& seat) {
+        seat.entered = awaitGate(seat.meeting->enter, seat.round);
+        if (!seat.entered)
+            return;
+        const auto& places = *seat.places;
+        seat.small =
+            std::all_of(places.begin(), places.end(), [](const auto& p) { return p.small; });
+        seat.agree = {};
+        for (std::size_t rank = 0; rank < places.size(); ++rank)
+            if (places[rank].calls.size() != places[0].calls.size() && seat.agree)
+                seat.agree = Error{"device " + std::to_string(seat.meeting->devices[rank]) +
+                                       " starts " + std::to_string(places[rank].calls.size()) +
+                                       " group operations together, device " +
+                                       std::to_string(seat.meeting->devices[0]) + " " +
+                                       std::to_string(places[0].calls.size()),
+                                   {}};
+    }
 
     Result<Seat*> seatAt(const DeviceGroup& devices) {
         auto it = m_seats.find(devices);
@@ -140,10 +224,10 @@ private:
             auto meeting = m_world->meeting(devices);
             if (!meeting)
                 return meeting.error();
-            it = m_seats
-                     .emplace(devices,
-                              Seat{*meeting, static_cast<std::size_t>(own - devices.begin())})
-                     .first;
+            Seat seat;
+            seat.meeting = *meeting;
+            seat.rank = static_cast<std::size_t>(own - devices.begin());
+            it = m_seats.emplace(devices, std::move(seat)).first;
         }
         return &it->second;
     }
@@ -153,28 +237,31 @@ private:
                call.send.bytes <= m_world->smallAllReduce && call.send.memory == MemoryKind::Host;
     }
 
-    bool wait(Gate& gate) {
+    bool awaitGate(Gate& gate, std::uint32_t round) {
         const auto begin = std::chrono::steady_clock::now();
-        const bool passed = gate.pass(m_world->policy);
+        const bool passed = gate.await(round, m_world->policy);
         m_waited += std::chrono::duration_cast<std::chrono::nanoseconds>(
                         std::chrono::steady_clock::now() - begin)
                         .count();
         return passed;
     }
 
-    static void joinSmall(const std::vector<Meeting::Place>& places, const CollectiveCall& call) {
+    static void joinSmall(Calls calls, std::size_t rank) {
+        const CollectiveCall& own = *calls[rank];
         std::vector<const std::byte*> inputs;
-        for (const Meeting::Place& place : places)
-            inputs.push_back(place.call.send.data);
-        std::byte* const own[] = {call.receive.data};
-        const int size = std::max(1, elementBits(call.send.elementType) / 8);
-        reduceElements(call.reduce, call.send.elementType, inputs, own,
-                       static_cast<std::int64_t>(call.send.bytes) / size);
+        for (const CollectiveCall* call : calls)
+            inputs.push_back(call->send.data);
+        std::byte* const output[] = {own.receive.data};
+        const int size = std::max(1, elementBits(own.send.elementType) / 8);
+        reduceElements(own.reduce, own.send.elementType, inputs, output,
+                       static_cast<std::int64_t>(own.send.bytes) / size);
     }
 
     std::shared_ptr<World> m_world;
     const DeviceId m_device;
     std::map<DeviceGroup, Seat> m_seats;
+    std::vector<Entry> m_bucket;
+    std::vector<const CollectiveCall*> m_calls;
     CollectiveCounter m_counter;
     std::int64_t m_waited = 0;
 };

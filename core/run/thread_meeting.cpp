@@ -12,8 +12,6 @@ namespace shardwright {
 
 namespace {
 
-using Places = std::vector<Meeting::Place>;
-
 std::size_t sum(std::span<const std::size_t> counts) {
     return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
 }
@@ -46,9 +44,9 @@ Error mismatch(const CollectiveCall& call, const DeviceGroup& devices, std::size
 
 /// The size of the tensor or block that each device must bring and take, from the view of its own
 /// call and the others'.
-Result<void> checkSizes(const Places& places, const DeviceGroup& devices, std::size_t rank) {
-    const CollectiveCall& call = places[rank].call;
-    const CollectiveCall& first = places.front().call;
+Result<void> checkSizes(Calls calls, const DeviceGroup& devices, std::size_t rank) {
+    const CollectiveCall& call = *calls[rank];
+    const CollectiveCall& first = *calls.front();
     const std::size_t n = devices.size();
     const auto expect = [&](std::size_t found, std::size_t wanted,
                             const char* verb) -> Result<void> {
@@ -88,17 +86,17 @@ Result<void> checkSizes(const Places& places, const DeviceGroup& devices, std::s
                                     std::to_string(devices[0]));
             return both(call.counts[rank], sum(call.counts));
         case CollectiveKind::Reduce: {
-            const std::size_t size = places[root].call.receive.bytes;
+            const std::size_t size = calls[root]->receive.bytes;
             return both(call.send.data ? size : 0, isRoot ? size : 0);
         }
         case CollectiveKind::Broadcast: {
-            const std::size_t size = places[root].call.send.bytes;
+            const std::size_t size = calls[root]->send.bytes;
             return both(isRoot ? size : 0, isRoot && !call.receive.data ? 0 : size);
         }
         case CollectiveKind::Scatter: {
-            const auto& counts = places[root].call.counts;
+            const auto& counts = calls[root]->counts;
             if (counts.size() != n)
-                return mismatch(places[root].call, devices, root,
+                return mismatch(*calls[root], devices, root,
                                 "counts blocks for another number of devices");
             return both(isRoot ? sum(counts) : 0, counts[rank]);
         }
@@ -106,8 +104,7 @@ Result<void> checkSizes(const Places& places, const DeviceGroup& devices, std::s
             if (call.receiveCounts.size() != n)
                 return mismatch(call, devices, rank, "counts blocks for another number of devices");
             for (std::size_t r = 0; r < n; ++r)
-                if (places[r].call.counts.size() == n &&
-                    places[r].call.counts[rank] != call.receiveCounts[r])
+                if (calls[r]->counts.size() == n && calls[r]->counts[rank] != call.receiveCounts[r])
                     return mismatch(call, devices, rank,
                                     "does not expect what device " + std::to_string(devices[r]) +
                                         " sends");
@@ -116,8 +113,8 @@ Result<void> checkSizes(const Places& places, const DeviceGroup& devices, std::s
     }
 }
 
-Result<void> checkMessages(const Places& places, const DeviceGroup& devices, std::size_t rank) {
-    const CollectiveCall& call = places[rank].call;
+Result<void> checkMessages(Calls calls, const DeviceGroup& devices, std::size_t rank) {
+    const CollectiveCall& call = *calls[rank];
     std::vector<std::size_t> taken(devices.size(), 0);
     for (const ReceiveMessage& message : call.receives) {
         const std::size_t from = rankOf(devices, message.from);
@@ -126,7 +123,7 @@ Result<void> checkMessages(const Places& places, const DeviceGroup& devices, std
                             "expects a message from a device outside of the group");
         std::size_t skip = taken[from]++;
         const SendMessage* found = nullptr;
-        for (const SendMessage& sent : places[from].call.sends)
+        for (const SendMessage& sent : calls[from]->sends)
             if (sent.to == devices[rank] && !found && skip-- == 0)
                 found = &sent;
         if (!found || found->data.bytes != message.data.bytes)
@@ -137,7 +134,7 @@ Result<void> checkMessages(const Places& places, const DeviceGroup& devices, std
                                 (found ? std::to_string(found->data.bytes) + " bytes" : "nothing"));
     }
     for (std::size_t from = 0; from < devices.size(); ++from) {
-        const auto& sends = places[from].call.sends;
+        const auto& sends = calls[from]->sends;
         const auto sent = std::count_if(sends.begin(), sends.end(),
                                         [&](const auto& m) { return m.to == devices[rank]; });
         if (static_cast<std::size_t>(sent) != taken[from])
@@ -149,24 +146,24 @@ Result<void> checkMessages(const Places& places, const DeviceGroup& devices, std
 }
 
 /// Joins elements [begin, end) bytes of all contributions into `outputs` (already offset).
-void joinRange(const Places& places, ReduceKind kind, std::size_t begin, std::size_t end,
+void joinRange(Calls calls, ReduceKind kind, std::size_t begin, std::size_t end,
                std::span<std::byte* const> outputs) {
     std::vector<const std::byte*> inputs;
     std::int32_t type = 0;
     std::int64_t size = 1;
-    for (const Meeting::Place& place : places)
-        if (place.call.send.data) {
-            inputs.push_back(place.call.send.data + begin);
-            type = place.call.send.elementType;
+    for (const CollectiveCall* call : calls)
+        if (call->send.data) {
+            inputs.push_back(call->send.data + begin);
+            type = call->send.elementType;
             size = std::max(1, elementBits(type) / 8);
         }
     if (!inputs.empty())
         reduceElements(kind, type, inputs, outputs, static_cast<std::int64_t>(end - begin) / size);
 }
 
-void allReduce(const Places& places, std::size_t rank) {
-    const CollectiveCall& call = places[rank].call;
-    const std::size_t n = places.size();
+void allReduce(Calls calls, std::size_t rank) {
+    const CollectiveCall& call = *calls[rank];
+    const std::size_t n = calls.size();
     const auto size = static_cast<std::size_t>(std::max(1, elementBits(call.send.elementType) / 8));
     const std::size_t count = call.send.bytes / size;
     // Chunks end at cache lines, so that no two threads write into one.
@@ -175,10 +172,10 @@ void allReduce(const Places& places, std::size_t rank) {
     const std::size_t begin = std::min(count, rank * chunk) * size,
                       end = std::min(count, (rank + 1) * chunk) * size;
     std::vector<std::byte*> outputs;
-    for (const Meeting::Place& place : places)
-        outputs.push_back(place.call.receive.data + begin);
+    for (const CollectiveCall* call : calls)
+        outputs.push_back(call->receive.data + begin);
     if (end > begin)
-        joinRange(places, call.reduce, begin, end, outputs);
+        joinRange(calls, call.reduce, begin, end, outputs);
 }
 
 void copy(BufferView to, std::size_t offset, const std::byte* from, std::size_t bytes) {
@@ -186,12 +183,12 @@ void copy(BufferView to, std::size_t offset, const std::byte* from, std::size_t 
         std::memcpy(to.data + offset, from, bytes);
 }
 
-void receiveMessages(const Places& places, const DeviceGroup& devices, std::size_t rank) {
+void receiveMessages(Calls calls, const DeviceGroup& devices, std::size_t rank) {
     std::vector<std::size_t> taken(devices.size(), 0);
-    for (const ReceiveMessage& message : places[rank].call.receives) {
+    for (const ReceiveMessage& message : calls[rank]->receives) {
         const std::size_t from = rankOf(devices, message.from);
         std::size_t skip = taken[from]++;
-        for (const SendMessage& sent : places[from].call.sends) {
+        for (const SendMessage& sent : calls[from]->sends) {
             if (sent.to != devices[rank] || skip-- != 0)
                 continue;
             copy(message.data, 0, sent.data.data, sent.data.bytes);
@@ -200,25 +197,25 @@ void receiveMessages(const Places& places, const DeviceGroup& devices, std::size
     }
 }
 
-void gatherBlocks(const Places& places, std::size_t rank) {
+void gatherBlocks(Calls calls, std::size_t rank) {
     std::size_t offset = 0;
-    for (const Meeting::Place& place : places) {
-        const CollectiveCall& from = place.call;
+    for (const CollectiveCall* call : calls) {
+        const CollectiveCall& from = *call;
         const bool all = from.kind == CollectiveKind::AllGather;
         const std::size_t skip = all ? 0 : sum(from.counts.first(rank));
         const std::size_t bytes = all ? from.send.bytes : from.counts[rank];
-        copy(places[rank].call.receive, offset, from.send.data + skip, bytes);
+        copy(calls[rank]->receive, offset, from.send.data + skip, bytes);
         offset += bytes;
     }
 }
 
 }  // namespace
 
-Result<void> checkCalls(const Places& places, const DeviceGroup& devices) {
-    const CollectiveCall& first = places.front().call;
+Result<void> checkCalls(Calls calls, const DeviceGroup& devices) {
+    const CollectiveCall& first = *calls.front();
     std::int32_t joined = 0;
-    for (std::size_t rank = 0; rank < places.size(); ++rank) {
-        const CollectiveCall& call = places[rank].call;
+    for (std::size_t rank = 0; rank < calls.size(); ++rank) {
+        const CollectiveCall& call = *calls[rank];
         if (call.kind != first.kind || call.reduce != first.reduce || call.root != first.root)
             return mismatch(call, devices, rank,
                             "does something else than device " + std::to_string(devices[0]));
@@ -236,33 +233,32 @@ Result<void> checkCalls(const Places& places, const DeviceGroup& devices) {
                 return mismatch(call, devices, rank, "has another element type");
             joined = call.send.elementType;
         }
-        auto fits = isPointToPoint(call.kind) ? checkMessages(places, devices, rank)
-                                              : checkSizes(places, devices, rank);
+        auto fits = isPointToPoint(call.kind) ? checkMessages(calls, devices, rank)
+                                              : checkSizes(calls, devices, rank);
         if (!fits)
             return fits;
     }
     return {};
 }
 
-void moveData(const Places& places, const DeviceGroup& devices, std::size_t rank) {
-    const CollectiveCall& call = places[rank].call;
-    const CollectiveCall& root =
-        places[std::min(rankOf(devices, call.root), places.size() - 1)].call;
+void moveData(Calls calls, const DeviceGroup& devices, std::size_t rank) {
+    const CollectiveCall& call = *calls[rank];
+    const CollectiveCall& root = *calls[std::min(rankOf(devices, call.root), calls.size() - 1)];
     std::byte* const own[] = {call.receive.data};
     switch (call.kind) {
-        case CollectiveKind::AllReduce: allReduce(places, rank); break;
+        case CollectiveKind::AllReduce: allReduce(calls, rank); break;
         case CollectiveKind::Reduce:
             if (devices[rank] == call.root)
-                joinRange(places, call.reduce, 0, call.receive.bytes, own);
+                joinRange(calls, call.reduce, 0, call.receive.bytes, own);
             break;
         case CollectiveKind::ReduceScatter: {
             const std::size_t begin = sum(call.counts.first(rank));
             if (call.counts[rank] > 0)
-                joinRange(places, call.reduce, begin, begin + call.counts[rank], own);
+                joinRange(calls, call.reduce, begin, begin + call.counts[rank], own);
             break;
         }
         case CollectiveKind::AllGather:
-        case CollectiveKind::AllToAll: gatherBlocks(places, rank); break;
+        case CollectiveKind::AllToAll: gatherBlocks(calls, rank); break;
         case CollectiveKind::Broadcast:
             copy(call.receive, 0, root.send.data, call.receive.bytes);
             break;
@@ -270,7 +266,7 @@ void moveData(const Places& places, const DeviceGroup& devices, std::size_t rank
             copy(call.receive, 0, root.send.data + sum(root.counts.first(rank)),
                  call.receive.bytes);
             break;
-        default: receiveMessages(places, devices, rank);
+        default: receiveMessages(calls, devices, rank);
     }
 }
 

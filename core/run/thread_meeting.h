@@ -7,17 +7,22 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace shardwright {
 
-/// Where the threads of one group of devices show each other their calls. Two sets of places are
-/// used in turn, so that a thread may begin the next call while others still read the last one.
+/// Where the threads of one group of devices show each other a bucket of calls. Two sets of places
+/// are used in turn, so that a thread may begin the next bucket while others still read the last
+/// one.
 struct Meeting {
     static constexpr std::size_t kScratch = 16 * 1024;
     struct alignas(64) Place {
-        CollectiveCall call;
-        std::vector<std::byte> scratch;  ///< A copy of a small all-reduce's tensor.
+        std::vector<CollectiveCall> calls;
+        /// All of them are small all-reduces, whose tensors are copied into `scratch`: nobody reads
+        /// this device's buffers.
+        bool small = false;
+        std::vector<std::byte> scratch;
     };
 
     Meeting(DeviceGroup group)
@@ -31,11 +36,13 @@ struct Meeting {
     std::array<std::vector<Place>, 2> places;
 };
 
+/// What each device of a group wants of one group operation, in the order of the devices.
+using Calls = std::span<const CollectiveCall* const>;
+
 /// Whether the calls of all devices of a group fit together; the message says which do not. All
 /// devices find the same.
-Result<void> checkCalls(const std::vector<Meeting::Place>& places, const DeviceGroup& devices);
+Result<void> checkCalls(Calls calls, const DeviceGroup& devices);
 /// Does the part of device number `rank`. Between the gates.
-void moveData(const std::vector<Meeting::Place>& places, const DeviceGroup& devices,
-              std::size_t rank);
+void moveData(Calls calls, const DeviceGroup& devices, std::size_t rank);
 
 }  // namespace shardwright

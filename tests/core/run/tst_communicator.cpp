@@ -134,6 +134,58 @@ private slots:
         QCOMPARE(toFloat(valuesOf<Half>(world.results[2])[0]), 2052.0f);
     }
 
+    void bucketsOfCallsInOverlappingGroupsAllArrive() {
+        // Small and large ones together; each device is in some of the groups.
+        const std::vector<DeviceGroup> groups{{0, 1}, {0, 1, 2, 3}, {2, 3},      {0, 1},
+                                              {1, 3}, {0, 2},       {0, 1, 2, 3}};
+        const auto sizeOf = [](std::size_t call, int round) {
+            return (call * 3001 + static_cast<std::size_t>(round) * 577) % 9000 + 1;
+        };
+        const auto world = m_world.run(4, [&](int d, Communicator& c) -> Result<Bytes> {
+            for (int round = 0; round < 12; ++round) {
+                std::vector<std::vector<std::int32_t>> in, out;
+                std::vector<std::size_t> which;
+                for (std::size_t g = 0; g < groups.size(); ++g)
+                    if (std::find(groups[g].begin(), groups[g].end(), d) != groups[g].end()) {
+                        which.push_back(g);
+                        in.emplace_back(sizeOf(g, round), 100 * d + static_cast<int>(g));
+                        out.emplace_back(sizeOf(g, round));
+                    }
+                std::vector<CollectiveCall> bucket;
+                for (std::size_t i = 0; i < which.size(); ++i)
+                    bucket.push_back(allReduceOf(groups[which[i]],
+                                                 viewOf(std::as_const(in[i]), T::INT32),
+                                                 viewOf(out[i], T::INT32)));
+                if (auto started = c.start(bucket); !started)
+                    return started.error();
+                if ((d + round) % 3 == 0)
+                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                for (std::size_t i = 0; i < bucket.size(); ++i)
+                    if (auto done = c.finish(i); !done)
+                        return done.error();
+                for (std::size_t i = 0; i < which.size(); ++i) {
+                    std::int32_t sum = 0;
+                    for (const DeviceId other : groups[which[i]])
+                        sum += 100 * other + static_cast<int>(which[i]);
+                    if (std::count(out[i].begin(), out[i].end(), sum) !=
+                        static_cast<std::ptrdiff_t>(out[i].size()))
+                        return Error{"call " + std::to_string(which[i]) + " of round " +
+                                         std::to_string(round) + " has another sum",
+                                     {}};
+                }
+            }
+            return Bytes{};
+        });
+        compare(world);
+        std::int64_t bytes = 0;
+        for (int round = 0; round < 12; ++round)
+            for (std::size_t g = 0; g < groups.size(); ++g)
+                bytes += static_cast<std::int64_t>(sizeOf(g, round)) * 4;
+        QCOMPARE(world.executed.at(CollectiveKind::AllReduce).count,
+                 static_cast<std::int64_t>(12 * groups.size()));
+        QCOMPARE(world.executed.at(CollectiveKind::AllReduce).bytes, bytes);
+    }
+
     void anAllReduceMayBeInPlace() {
         const DeviceGroup group = firstDevices(3);
         for (const std::size_t count : {10u, 30'000u}) {

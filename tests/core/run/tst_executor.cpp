@@ -6,6 +6,7 @@
 
 #include <QTest>
 
+#include <array>
 #include <chrono>
 #include <random>
 #include <thread>
@@ -126,6 +127,39 @@ Plan sumPlan(int devices) {
     return maker.plan;
 }
 
+/// sumPlan(), and a product of `a` that nobody exchanges runs beside it.
+Plan besidePlan(const std::string& op = "MatMul") {
+    Plan plan = sumPlan(2);
+    std::vector<std::vector<int>> as, bs;
+    for (int d = 0; d < 2; ++d) {
+        DeviceProgram& program = plan.devices[static_cast<std::size_t>(d)];
+        for (const char* name : {"a", "b"}) {
+            LocalTensor local;
+            local.name = name;
+            local.box = Box::whole({300, 300});
+            local.elementType = T::FLOAT;
+            program.tensors.push_back(local);
+        }
+        const int b = static_cast<int>(program.tensors.size()) - 1;
+        Segment segment = program.segments[0];
+        segment.besideExchanges = true;
+        segment.modelBytes = ModelBuilder{}
+                                 .input("a", {300, 300})
+                                 .op(op, {"a", "a"}, {"b"})
+                                 .output("b", {300, 300})
+                                 .bytes();
+        segment.inputs = {b - 1};
+        segment.outputs = {b};
+        program.segments.push_back(segment);
+        as.push_back({b - 1});
+        bs.push_back({b});
+    }
+    PlanMaker maker(2, 1);
+    plan.inputs.push_back(maker.port("a", {300, 300}, as));
+    plan.outputs.push_back(maker.port("b", {300, 300}, bs));
+    return plan;
+}
+
 MeshSharding randomSharding(const Mesh& mesh, std::size_t rank, std::mt19937& random,
                             const std::vector<std::int64_t>& shape) {
     MeshSharding sharding;
@@ -189,6 +223,71 @@ private slots:
         QCOMPARE(result->passesMs.size(), std::size_t(3));
         QCOMPARE(result->executed.at(CollectiveKind::AllReduce).count, 1);
         QCOMPARE(floats(result->outputs[0].pieces[0].data)[0], 3.0f);
+    }
+
+    void aSegmentRunsBesideAnExchange() {
+        // Puts the moments of start() and finish() beside the spans of the last pass.
+        using Clock = std::chrono::steady_clock;
+        struct Moments {
+            Clock::time_point started, finishing;
+        };
+        struct Clocked : Communicator {
+            Clocked(std::unique_ptr<Communicator> end, Moments& moments)
+                : inner(std::move(end)), at(moments) {}
+            DeviceId device() const override { return inner->device(); }
+            Result<void> run(const CollectiveCall& call) override { return inner->run(call); }
+            Result<void> start(std::span<const CollectiveCall> bucket) override {
+                at.started = Clock::now();
+                return inner->start(bucket);
+            }
+            Result<void> finish(std::size_t index) override {
+                at.finishing = Clock::now();
+                return inner->finish(index);
+            }
+            Result<void> barrier() override { return inner->barrier(); }
+            void poison(const std::string& reason) override { inner->poison(reason); }
+            void beginPass() override { inner->beginPass(); }
+            CollectiveCounts executed() const override { return inner->executed(); }
+            std::int64_t waitedNanoseconds() const override { return inner->waitedNanoseconds(); }
+
+            std::unique_ptr<Communicator> inner;
+            Moments& at;
+        };
+        std::array<Moments, 2> moments;
+        auto settings = options();
+        settings.decorate = [&](std::unique_ptr<Communicator> end) {
+            Moments& own = moments[static_cast<std::size_t>(end->device())];
+            return std::make_unique<Clocked>(std::move(end), own);
+        };
+        const InputSet inputs{{"x", tensor({4, 8}, [](auto i) { return i; })},
+                              {"a", tensor({300, 300}, [](auto) { return 1; })}};
+        auto result = execute(besidePlan(), settings, inputs);
+        QVERIFY2(result, result ? "" : result.error().text().c_str());
+        QCOMPARE(floats(result->outputs[0].pieces[0].data)[5], 3.0f * 5);
+        QCOMPARE(floats(result->outputs[1].pieces[1].data)[7], 300.0f);
+        QCOMPARE(result->executed.at(CollectiveKind::AllReduce).count, 1);
+        for (const Span& span : result->spans)
+            if (span.kind == Span::Kind::Segment && span.index == 1) {
+                const Moments& own = moments[static_cast<std::size_t>(span.device)];
+                const double open =
+                    std::chrono::duration<double, std::micro>(own.finishing - own.started).count();
+                QVERIFY2(open >= span.duration,
+                         qPrintable(QString("%1 %2").arg(open).arg(span.duration)));
+            }
+    }
+
+    void aSegmentThatFailsBesideAnExchangeEndsTheRun() {
+        Plan plan = besidePlan();
+        plan.devices[1].segments[1].modelBytes = ModelBuilder{}
+                                                     .input("a", {300, 300})
+                                                     .op("NoSuchOperator", {"a"}, {"b"})
+                                                     .output("b", {300, 300})
+                                                     .bytes();
+        auto result = execute(plan, options(),
+                              {{"x", tensor({4, 8}, [](auto) { return 0; })},
+                               {"a", tensor({300, 300}, [](auto) { return 1; })}});
+        QVERIFY(!result);
+        QVERIFY(result.error().text().find("device 1, segment 0 of 1 nodes: ONNX Runtime: ") == 0);
     }
 
     void anyReshardMovesTheRightElements_data() {
