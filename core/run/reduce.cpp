@@ -9,6 +9,10 @@
 #include <limits>
 #include <type_traits>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace shardwright {
 
 namespace {
@@ -156,6 +160,33 @@ void roundTyped(const Accumulator<T>* sum, std::byte* out, std::int64_t count) {
         std::memmove(out, sum, static_cast<std::size_t>(count) * sizeof(T));
 }
 
+/// Above this, what is written would push everything else out of the caches.
+constexpr std::int64_t kStreamedBytes = 4 << 20;
+
+/// A copy past the caches, to any address.
+void streamCopy(std::byte* to, const std::byte* from, std::size_t bytes) {
+#if defined(__SSE2__)
+    constexpr std::size_t step = sizeof(__m128i);
+    const std::size_t head =
+        std::min(bytes, (step - reinterpret_cast<std::uintptr_t>(to) % step) % step);
+    std::memcpy(to, from, head);
+    std::size_t done = head;
+    for (; done + step <= bytes; done += step)
+        _mm_stream_si128(reinterpret_cast<__m128i*>(to + done),
+                         _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + done)));
+    std::memcpy(to + done, from + done, bytes - done);
+#else
+    std::memcpy(to, from, bytes);
+#endif
+}
+
+/// What streamCopy() has written is seen by others only after this.
+void finishStream() {
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
+
 template <ReduceKind kind, class T>
 void reduceTyped(std::span<const std::byte* const> inputs, std::span<std::byte* const> outputs,
                  std::int64_t count) {
@@ -163,6 +194,8 @@ void reduceTyped(std::span<const std::byte* const> inputs, std::span<std::byte* 
     // input, is written.
     constexpr std::int64_t block = 1024;
     std::array<Accumulator<T>, block> sum;
+    constexpr bool direct = sizeof(T) == sizeof(Accumulator<T>);
+    const bool stream = direct && count * static_cast<std::int64_t>(sizeof(T)) >= kStreamedBytes;
     for (std::int64_t first = 0; first < count; first += block) {
         const std::int64_t n = std::min(block, count - first);
         const auto offset = static_cast<std::size_t>(first) * sizeof(T);
@@ -170,8 +203,14 @@ void reduceTyped(std::span<const std::byte* const> inputs, std::span<std::byte* 
         for (const std::byte* input : inputs.subspan(1))
             accumulateTyped<kind, T>(sum.data(), input + offset, n);
         for (std::byte* output : outputs)
-            roundTyped<T>(sum.data(), output + offset, n);
+            if (stream)
+                streamCopy(output + offset, reinterpret_cast<const std::byte*>(sum.data()),
+                           static_cast<std::size_t>(n) * sizeof(T));
+            else
+                roundTyped<T>(sum.data(), output + offset, n);
     }
+    if (stream)
+        finishStream();
 }
 
 }  // namespace

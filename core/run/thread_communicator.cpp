@@ -246,14 +246,14 @@ private:
         return passed;
     }
 
-    static void joinSmall(Calls calls, std::size_t rank) {
+    void joinSmall(Calls calls, std::size_t rank) {
         const CollectiveCall& own = *calls[rank];
-        std::vector<const std::byte*> inputs;
+        m_inputs.clear();
         for (const CollectiveCall* call : calls)
-            inputs.push_back(call->send.data);
+            m_inputs.push_back(call->send.data);
         std::byte* const output[] = {own.receive.data};
         const int size = std::max(1, elementBits(own.send.elementType) / 8);
-        reduceElements(own.reduce, own.send.elementType, inputs, output,
+        reduceElements(own.reduce, own.send.elementType, m_inputs, output,
                        static_cast<std::int64_t>(own.send.bytes) / size);
     }
 
@@ -262,6 +262,7 @@ private:
     std::map<DeviceGroup, Seat> m_seats;
     std::vector<Entry> m_bucket;
     std::vector<const CollectiveCall*> m_calls;
+    std::vector<const std::byte*> m_inputs;
     CollectiveCounter m_counter;
     std::int64_t m_waited = 0;
 };

@@ -238,11 +238,11 @@ private slots:
     }
 
     void aHotTinySegmentWithItsAllReduce() {
-        constexpr int kSegments = 200;
+        constexpr int kSegments = 16;
         const auto both =
             lowerBoth(tinySegments(kSegments).document(), "tp=2", {"in:1=tp", "out:0=tp"});
         QVERIFY2(both, both ? "" : both.error().text().c_str());
-        const auto medians = alternate(*both, {}, 50);
+        const auto medians = alternate(*both, {}, 500);
         QVERIFY2(medians, medians ? "" : medians.error().text().c_str());
         qInfo("%zu tiny segments, 4 KB all-reduce after each: %.2f us each, kernels included; the "
               "same nodes uncut %.2f us",
