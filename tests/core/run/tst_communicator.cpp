@@ -116,6 +116,28 @@ private slots:
         }
     }
 
+    void aSumLargerThanTheCachesIsRightAtAnyAddress() {
+        constexpr std::size_t kCount = 2'200'003;
+        const DeviceGroup group = firstDevices(2);
+        const auto world = m_world.run(2, [&](int d, Communicator& c) -> Result<Bytes> {
+            std::vector<std::int32_t> in(kCount), out(kCount + 3, -1);
+            for (std::size_t i = 0; i < kCount; ++i)
+                in[i] = static_cast<std::int32_t>(i) * (d + 1);
+            // Not at the start of a cache line, nor of a vector register.
+            BufferView receive{reinterpret_cast<std::byte*>(out.data() + 1), kCount * 4, T::INT32,
+                               MemoryKind::Host};
+            if (auto done = c.run(allReduceOf(group, viewOf(std::as_const(in), T::INT32), receive));
+                !done)
+                return done.error();
+            for (std::size_t i = 0; i < kCount; ++i)
+                if (out[i + 1] != static_cast<std::int32_t>(i) * 3)
+                    return Error{"element " + std::to_string(i), {}};
+            return out[0] == -1 && out[kCount + 1] == -1 ? Result<Bytes>(Bytes{})
+                                                         : Error{"written outside", {}};
+        });
+        compare(world);
+    }
+
     void halvesAreAccumulatedInFloat() {
         // 2048 + 1 rounds to 2048 in half precision, so that adding ones one by one would stay
         // there.
