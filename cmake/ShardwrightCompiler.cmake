@@ -31,6 +31,8 @@ if(SHARDWRIGHT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
         "${SHARDWRIGHT_CCACHE}")
     if(SHARDWRIGHT_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
         target_compile_options(shardwright_options INTERFACE -fpch-preprocess)
+    elseif(SHARDWRIGHT_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+        target_compile_options(shardwright_options INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
     endif()
 endif()
 

@@ -19,7 +19,8 @@ debian_packages=(
     g++ cmake ninja-build ccache mold git dpkg-dev
     qt6-base-dev qt6-svg-dev qt6-qpa-plugins fonts-dejavu-core xvfb
     libprotobuf-dev protobuf-compiler zlib1g-dev libcli11-dev nlohmann-json3-dev
-    graphviz libopenmpi-dev openmpi-bin python3-venv ca-certificates)
+    graphviz libopenmpi-dev openmpi-bin python3-venv ca-certificates
+    clang libclang-rt-dev llvm)
 
 log=$shardwright_cache/setup.log
 system_python=/usr/bin/python3

@@ -222,7 +222,8 @@ private:
 
     Result<void> setLayout(const ShardOption& option, const Target& target,
                            AnnotationReader& reader) {
-        const auto& [node, tensor] = target;
+        const NodeId node = target.first;
+        const std::string& tensor = target.second;
         const ValueId value = tensorAt(graph(), node, tensor);
         const TensorInfo& info = m_shapes.of(value);
         const auto fail = [&](const std::string& message) {
