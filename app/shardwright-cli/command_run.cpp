@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <iostream>
+#include <sstream>
 
 namespace shardwright::cli {
 
@@ -62,7 +63,8 @@ Json reportJson(const RunReport& report) {
               {"predicted", totalsJson(report.predicted)},
               {"executed", totalsJson(report.executed)},
               {"wall_ms", report.wallMs},
-              {"kernels", report.kernels}};
+              {"kernels", report.kernels},
+              {"transport", report.transport}};
     if (!report.tensors.empty())
         json["tensors"] = checksJson(report.tensors, true);
     if (report.firstDivergent) {
@@ -97,10 +99,11 @@ void print(const Json& json) {
 
 void printText(const RunReport& report) {
     if (report.configuration.empty() && report.mesh.empty())
-        std::printf("no device configuration, %s\n", report.kernels.c_str());
+        std::printf("no device configuration, %s, %s\n", report.kernels.c_str(),
+                    report.transport.c_str());
     else
-        std::printf("configuration %s, mesh %s, %s\n", oneLine(report.configuration).c_str(),
-                    report.mesh.c_str(), report.kernels.c_str());
+        std::printf("configuration %s, mesh %s, %s, %s\n", oneLine(report.configuration).c_str(),
+                    report.mesh.c_str(), report.kernels.c_str(), report.transport.c_str());
     for (const auto& [symbol, size] : report.bindings)
         std::printf("symbolic dimension %s = %lld\n", oneLine(symbol).c_str(),
                     static_cast<long long>(size));
@@ -152,6 +155,10 @@ Result<RunRequest> requestOf(const Common& common, const RunArguments& arguments
     request.saveShardsFolder = arguments.saveShards;
     request.observe = arguments.observe;
     request.timeLimitSeconds = arguments.timeLimitSeconds;
+    request.transport = arguments.transport == "mpi"    ? Transport::Mpi
+                        : arguments.transport == "nccl" ? Transport::Nccl
+                                                        : Transport::Threads;
+    request.backend = arguments.backend == "cuda" ? Backend::Cuda : Backend::Cpu;
     if (!common.rules.empty()) {
         // Read here, so that the worker sees what was checked.
         auto text = readUserRules(common.rules);
@@ -169,10 +176,17 @@ int run(const Common& common, const RunArguments& arguments) {
     const auto request = requestOf(common, arguments);
     if (!request)
         return fail(request.error());
-    const auto outcome = runInWorker(*request, [](const RunEvent& event) {
-        if (const auto* log = std::get_if<RunLog>(&event))
-            std::cerr << oneLine(log->message) << "\n";
-    });
+    WorkerOptions options;
+    std::istringstream words(arguments.mpiOptions);
+    for (std::string word; words >> word;)
+        options.mpiOptions.push_back(word);
+    const auto outcome = runInWorker(
+        *request,
+        [](const RunEvent& event) {
+            if (const auto* log = std::get_if<RunLog>(&event))
+                std::cerr << oneLine(log->message) << "\n";
+        },
+        {}, options);
     if (const auto* failure = std::get_if<RunFailure>(&outcome)) {
         fail({failure->message, failure->place});
         if (failure->kind == RunFailure::Kind::Usage)

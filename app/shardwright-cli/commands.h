@@ -42,6 +42,7 @@ struct FixArguments {
 struct RunArguments {
     std::string backend = "cpu";
     std::string transport = "threads";
+    std::string mpiOptions;
     std::string inputs;
     std::string verify;  ///< "", "outputs" or "all"
     std::string trace;

@@ -163,9 +163,13 @@ int main(int argc, char** argv) {
     addModel(*run, common);
     addFormat(*run, common);
     addAnalysis(*run, common);
-    run->add_option("--backend", runs.backend, "Kernels: cpu")->check(CLI::IsMember({"cpu"}));
-    run->add_option("--transport", runs.transport, "Collectives: threads")
-        ->check(CLI::IsMember({"threads"}));
+    run->add_option("--backend", runs.backend, "Kernels and memory: cpu")
+        ->check(CLI::IsMember({"cpu"}));
+    run->add_option("--transport", runs.transport,
+                    "What connects devices: threads, or mpi (a process each)")
+        ->check(CLI::IsMember({"threads", "mpi"}));
+    run->add_option("--mpi-options", runs.mpiOptions,
+                    "Words for mpirun, in one argument: '--hostfile hosts'");
     run->add_option("--inputs", runs.inputs,
                     "An .npz file or a folder of input_k.pb; else seeded random inputs");
     run->add_flag("--verify{outputs}", runs.verify,

@@ -2,10 +2,15 @@
 // Reads one request on standard input, runs it, and writes events on standard output, as
 // run/events.proto says. SIGTERM, SIGINT or the end of standard input cancel. Exit codes: 0 done, 1
 // the model has errors or is not verified, 2 anything else.
+//
+// With --mpi it is one of the processes that mpirun started, one a device; the first has the
+// request and gives the events of all.
+#include "run/mpi_communicator.h"
 #include "run/run_job.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -21,8 +26,8 @@ namespace {
 
 using namespace shardwright;
 
-/// Reads the request; what follows it is not looked at.
-Result<RunRequest> readRequest() {
+/// Reads the bytes of the request; what follows it is not looked at.
+Result<std::string> readRequest() {
     std::string bytes;
     char buffer[1 << 16];
     while (true) {
@@ -31,7 +36,7 @@ Result<RunRequest> readRequest() {
         if (!message)
             return message.error();
         if (*message)
-            return decodeRequest(**message);
+            return std::string(**message);
         const ssize_t n = read(STDIN_FILENO, buffer, sizeof buffer);
         if (n < 0 && errno == EINTR)
             continue;
@@ -87,15 +92,18 @@ private:
 /// the process that it runs in: who asked for the end is not kept waiting for it.
 class StopWatcher {
 public:
-    StopWatcher(CancelToken cancel, EventWriter& writer)
+    /// Of signals, too, or of standard input only.
+    StopWatcher(CancelToken cancel, EventWriter& writer, bool signals)
         : m_cancel(std::move(cancel)), m_writer(writer), m_done(eventfd(0, EFD_CLOEXEC)) {
-        sigset_t signals;
-        sigemptyset(&signals);
-        sigaddset(&signals, SIGTERM);
-        sigaddset(&signals, SIGINT);
+        sigset_t set;
+        sigemptyset(&set);
+        if (signals) {
+            sigaddset(&set, SIGTERM);
+            sigaddset(&set, SIGINT);
+        }
         // Before any other thread is started: all inherit it.
-        pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-        m_signals = signalfd(-1, &signals, SFD_CLOEXEC);
+        pthread_sigmask(SIG_BLOCK, &set, nullptr);
+        m_signals = signalfd(-1, &set, SFD_CLOEXEC);
     }
     void start() {
         m_thread = std::thread([this] { watch(); });
@@ -138,10 +146,80 @@ private:
     std::thread m_thread;
 };
 
+RunFailure usageFailure(const Error& error) {
+    return RunFailure{RunFailure::Kind::Usage, error.message, error.place};
+}
+
+int runAlone(EventWriter& writer, const CancelToken& cancel) {
+    const auto bytes = readRequest();
+    const auto request = bytes ? decodeRequest(*bytes) : Result<RunRequest>(bytes.error());
+    if (!request) {
+        writer.write(usageFailure(request.error()));
+        return 2;
+    }
+    StopWatcher watcher(cancel, writer, true);
+    watcher.start();
+    return exitCode(runJob(
+        *request, [&](const RunEvent& event) { writer.write(event); }, cancel));
+}
+
+/// MPI cannot be ended in order once a process has given up: others may be in the middle of a call.
+/// mpirun ends all when the first one ends, which is this one where it can still report.
+[[noreturn]] void leaveFailed(bool first, int code) {
+    if (!first)
+        std::this_thread::sleep_for(std::chrono::seconds(5));
+    // Whoever reads the events closes standard input when the last one has come.
+    pollfd input{STDIN_FILENO, POLLIN | POLLHUP, 0};
+    if (first)
+        poll(&input, 1, 500);
+    _exit(code);
+}
+
+int runOverMpi(EventWriter& writer, const CancelToken& cancel) {
+    // mpirun may be killed, which it cannot pass on.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    auto library = loadMpi();
+    if (!library) {
+        writer.write(usageFailure(library.error()));
+        return 2;
+    }
+    const auto processes = connectMpi(**library);
+    const bool first = processes->rank() == 0;
+    const auto fail = [&](const RunFailure& failure) {
+        if (first)
+            writer.write(failure);
+        processes->poison(failure.message);
+        leaveFailed(first, 2);
+    };
+    auto bytes = first ? readRequest() : Result<std::string>(std::string());
+    if (!bytes)
+        fail(usageFailure(bytes.error()));
+    bytes = processes->broadcast(std::move(*bytes));
+    const auto request = bytes ? decodeRequest(*bytes) : Result<RunRequest>(bytes.error());
+    if (!request)
+        fail(usageFailure(request.error()));
+    // Signals come from mpirun, when another process has ended: that is no wish of the user's.
+    StopWatcher watcher(cancel, writer, false);
+    if (first)
+        watcher.start();
+    const RunOutcome outcome = runJob(
+        *request,
+        [&](const RunEvent& event) {
+            if (first)
+                writer.write(event);
+        },
+        cancel, {}, processes.get());
+    if (std::holds_alternative<RunFailure>(outcome))
+        leaveFailed(first, exitCode(outcome));
+    (*library)->finish();
+    return exitCode(outcome);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc > 1) {
+    const bool mpi = argc == 2 && std::strcmp(argv[1], "--mpi") == 0;
+    if (argc > 1 && !mpi) {
         const bool version = std::strcmp(argv[1], "--version") == 0;
         std::fprintf(version ? stdout : stderr, "shardwright-worker %s\n", SHARDWRIGHT_VERSION);
         if (!version)
@@ -158,14 +236,5 @@ int main(int argc, char** argv) {
 
     const CancelToken cancel = CancelToken::create();
     EventWriter writer(out, cancel);
-    const auto request = readRequest();
-    if (!request) {
-        writer.write(
-            RunFailure{RunFailure::Kind::Usage, request.error().message, request.error().place});
-        return 2;
-    }
-    StopWatcher watcher(cancel, writer);
-    watcher.start();
-    return exitCode(runJob(
-        *request, [&](const RunEvent& event) { writer.write(event); }, cancel));
+    return mpi ? runOverMpi(writer, cancel) : runAlone(writer, cancel);
 }

@@ -193,6 +193,7 @@ Report put(const RunReport& report) {
     out.set_configuration(report.configuration);
     out.set_mesh(report.mesh);
     out.set_kernels(report.kernels);
+    out.set_transport(report.transport);
     out.set_seed(report.seed);
     out.set_random_inputs(report.randomInputs);
     return out;
@@ -221,6 +222,7 @@ RunReport get(const Report& report) {
     out.configuration = report.configuration();
     out.mesh = report.mesh();
     out.kernels = report.kernels();
+    out.transport = report.transport();
     out.seed = report.seed();
     out.randomInputs = report.random_inputs();
     return out;
@@ -290,6 +292,8 @@ Request toMessage(const RunRequest& request) {
     out.set_strict_profile(request.strictProfile);
     out.set_rules(request.rules);
     out.set_rules_name(request.rulesName);
+    out.set_transport(static_cast<Request::Transport>(request.transport));
+    out.set_backend(static_cast<Request::Backend>(request.backend));
     putBindings(request.bindings, out.mutable_bindings());
     out.set_binding_fallback(request.bindingFallback);
     out.set_seed(request.seed);
@@ -317,6 +321,8 @@ RunRequest fromMessage(const Request& message) {
     out.strictProfile = message.strict_profile();
     out.rules = message.rules();
     out.rulesName = message.rules_name();
+    out.transport = enumerator(message.transport(), Transport::Nccl);
+    out.backend = enumerator(message.backend(), Backend::Cuda);
     out.bindings = getBindings(message.bindings());
     out.bindingFallback = std::max<std::int64_t>(1, message.binding_fallback());
     out.seed = message.seed();

@@ -3,6 +3,7 @@
 
 #include "model/shapes.h"
 #include "run/device_runner.h"
+#include "run/result_message.h"
 #include "run/thread_communicator.h"
 
 #include <algorithm>
@@ -65,6 +66,9 @@ private:
         auto ends = m_options.makeCommunicators ? m_options.makeCommunicators(count)
                                                 : makeThreadCommunicators(count);
         for (const DeviceProgram& program : m_plan.devices) {
+            const DeviceGroup& own = m_options.devices;
+            if (!own.empty() && !std::binary_search(own.begin(), own.end(), program.device))
+                continue;
             auto& end = ends[static_cast<std::size_t>(program.device)];
             auto communicator =
                 m_options.decorate ? m_options.decorate(std::move(end)) : std::move(end);
@@ -161,7 +165,8 @@ private:
     std::string whereTheyAre() const {
         std::string text;
         for (std::size_t i = 0; i < m_runners.size(); ++i)
-            text += (i ? ", device " : "device ") + std::to_string(i) + " in phase " +
+            text += (i ? ", device " : "device ") +
+                    std::to_string(m_runners[i]->communicator().device()) + " in phase " +
                     std::to_string(m_runners[i]->phasesDone() % std::max(1, m_plan.phases));
         return text;
     }
@@ -191,9 +196,7 @@ private:
             }
         }
         result.passesMs = m_passesMs;
-        auto sorted = m_passesMs;
-        std::sort(sorted.begin(), sorted.end());
-        result.wallMs = sorted.empty() ? 0 : sorted[sorted.size() / 2];
+        finishResult(result);
         return result;
     }
 
@@ -216,6 +219,11 @@ Result<RunResult> execute(const Plan& plan, const RunOptions& options, const Inp
         return fit.error();
     if (plan.devices.empty())
         return Error{"the plan has no device", {}};
+    const auto isOwn = [&](const DeviceProgram& program) {
+        return std::binary_search(options.devices.begin(), options.devices.end(), program.device);
+    };
+    if (!options.devices.empty() && std::none_of(plan.devices.begin(), plan.devices.end(), isOwn))
+        return Error{"the plan has nothing for the devices of this process", {}};
     return Execution(plan, options).run(inputs, cancel);
 }
 

@@ -23,7 +23,10 @@ struct RunOptions {
     double timeLimitSeconds = 0;  ///< 0: none.
     /// Kernels and memory of one device.
     std::function<std::unique_ptr<KernelEngine>(DeviceId)> makeEngine;
-    /// Connects the devices; empty: threads of this process.
+    /// The devices that this process runs; empty: all. Only what these have is in the result.
+    DeviceGroup devices;
+    /// Connects the devices, one end a device, null for those of other processes; empty: threads of
+    /// this process.
     std::function<std::vector<std::unique_ptr<Communicator>>(int devices)> makeCommunicators;
     /// Puts something between the executor and a device's communicator: tests inject faults with
     /// it.
@@ -80,9 +83,9 @@ struct RunResult {
 /// The message of the error of a cancelled run.
 inline constexpr const char* kCancelled = "cancelled";
 
-/// Runs a plan, one thread a device. Errors: an input is missing or has the wrong type or shape
-/// (with what was found and expected), a kernel or a collective failed (with its place), no memory,
-/// the time limit, kCancelled.
+/// Runs a plan, one thread a device of this process. Errors: an input is missing or has the wrong
+/// type or shape (with what was found and expected), a kernel or a collective failed (with its
+/// place), no memory, the time limit, kCancelled.
 Result<RunResult> execute(const Plan& plan, const RunOptions& options, const InputSet& inputs,
                           const CancelToken& = {});
 

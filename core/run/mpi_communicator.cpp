@@ -58,8 +58,8 @@ public:
                 yieldUntil = now + std::chrono::microseconds(500);
             if (now < yieldUntil)
                 std::this_thread::yield();
-            else
-                usleep(50);
+            else  // What takes long need not be noticed at once.
+                usleep(now < yieldUntil + std::chrono::milliseconds(20) ? 50 : 500);
         }
         return {};
     }

@@ -18,6 +18,10 @@
 namespace shardwright {
 
 enum class VerifyMode { None, Outputs, All };
+/// What connects the devices: memory of one process with a thread a device, MPI with a process a
+/// device, NCCL with a GPU a device.
+enum class Transport { Threads, Mpi, Nccl };
+enum class Backend { Cpu, Cuda };  ///< Whose kernels, and whose memory.
 
 struct RunRequest {
     std::string modelPath;  ///< Also the folder of external data where the model is given as bytes.
@@ -42,6 +46,8 @@ struct RunRequest {
     int intraOpThreads = 1;
     std::string rules;      ///< Rules of the user's own, as text (docs/user-rules.md).
     std::string rulesName;  ///< Where they are from, for messages.
+    Transport transport = Transport::Threads;
+    Backend backend = Backend::Cpu;
 };
 
 enum class RunStage { Load, Analyse, Lower, Inputs, Run, Reference, Verify, Save };
@@ -132,6 +138,7 @@ struct RunReport {
     std::vector<double> passesMs;
     std::map<std::string, std::int64_t> bindings;  ///< Sizes that symbolic dimensions got.
     std::string configuration, mesh, kernels;      ///< kernels: "ONNX Runtime 1.32.0, CPU".
+    std::string transport;                         ///< "threads", "Open MPI v4.1.4".
     std::uint64_t seed = 0;
     bool randomInputs = true;
     bool operator==(const RunReport&) const = default;

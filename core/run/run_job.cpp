@@ -5,6 +5,7 @@
 #include "rules/user_rules.h"
 #include "run/inputs.h"
 #include "run/ort_engine.h"
+#include "run/result_message.h"
 #include "run/run_reports.h"
 #include "run/shards.h"
 #include "run/trace.h"
@@ -21,6 +22,8 @@ namespace {
 using Kind = RunFailure::Kind;
 
 constexpr int kMostDevices = 1024;
+/// What process 0 tells the others after the run.
+constexpr const char *kAgain = "run again with all tensors", *kEnd = "end";
 
 RunTensorCheck unchecked(const std::string& name, const std::string& note) {
     RunTensorCheck check;
@@ -32,12 +35,25 @@ RunTensorCheck unchecked(const std::string& name, const std::string& note) {
 class Job {
 public:
     Job(const RunRequest& request, const EventSink& sink, const CancelToken& cancel,
-        const RunHooks& hooks)
-        : m_request(request), m_sink(sink), m_cancel(cancel), m_hooks(hooks) {}
+        const RunHooks& hooks, RunProcesses* processes)
+        : m_request(request), m_sink(sink), m_cancel(cancel), m_hooks(hooks),
+          m_processes(processes) {}
 
     RunOutcome run() {
+        RunOutcome outcome = steps();
+        if (const auto* failed = std::get_if<RunFailure>(&outcome); failed && m_processes)
+            m_processes->poison(Error{failed->message, failed->place}.text());
+        return outcome;
+    }
+
+private:
+    using Step = std::optional<RunFailure>;
+
+    bool isFollower() const { return m_processes && m_processes->rank() > 0; }
+
+    RunOutcome steps() {
         for (auto step : {&Job::load, &Job::analyse, &Job::loadKernels, &Job::readInputs,
-                          &Job::runSharded, &Job::verify, &Job::save}) {
+                          &Job::runSharded, &Job::verify, &Job::save, &Job::release}) {
             if (auto failed = (this->*step)())
                 return *failed;
             if (m_cancel.cancelled())
@@ -45,9 +61,6 @@ public:
         }
         return m_report;
     }
-
-private:
-    using Step = std::optional<RunFailure>;
 
     RunFailure failure(Kind kind, const Error& error) const {
         const bool cancelled = error.message == kCancelled || m_cancel.cancelled();
@@ -116,6 +129,14 @@ private:
                                 " devices; each is a thread of this machine, and a run has up to " +
                                 std::to_string(kMostDevices),
                             m_request.modelPath});
+        const int devices =
+            m_analysis->hasConfiguration ? m_analysis->configuration.deviceCount : 1;
+        if (m_processes && m_processes->size() != devices)
+            return failure(Kind::Usage,
+                           {"the configuration has " + std::to_string(devices) +
+                                " devices, the run " + std::to_string(m_processes->size()) +
+                                " processes: each device is one process",
+                            m_request.modelPath});
         for (const Diagnostic& diagnostic : m_analysis->diagnostics)
             if (diagnostic.severity == Severity::Error)
                 return RunFailure{Kind::ModelError, diagnostic.message, diagnostic.code};
@@ -182,7 +203,46 @@ private:
         const RunStage now = sharded ? RunStage::Run : RunStage::Reference;
         options.progress = [this, now](double share) { stage(now, share); };
         stage(now);
-        return execute(plan, options, m_inputs, m_cancel);
+        if (!sharded || !m_processes)
+            return execute(plan, options, m_inputs, m_cancel);
+        options.devices = {m_processes->rank()};
+        options.makeCommunicators = [this](int devices) {
+            std::vector<std::unique_ptr<Communicator>> ends(static_cast<std::size_t>(devices));
+            ends[static_cast<std::size_t>(m_processes->rank())] = m_processes->communicator();
+            return ends;
+        };
+        auto result = execute(plan, options, m_inputs, m_cancel);
+        return result ? gathered(std::move(*result)) : std::move(result);
+    }
+
+    /// Process 0 gets what the others have.
+    Result<RunResult> gathered(RunResult own) {
+        auto parts = m_processes->gather(isFollower() ? encodeResult(own) : std::string());
+        if (!parts)
+            return parts.error();
+        for (std::size_t rank = 1; rank < parts->size(); ++rank)
+            if (auto added = addResult(own, (*parts)[rank]); !added)
+                return added.error();
+        finishResult(own);
+        return own;
+    }
+
+    /// The others wait for what process 0 wants next, until it needs them no more.
+    Step release() {
+        if (!m_processes)
+            return {};
+        while (true) {
+            auto word = m_processes->broadcast(kEnd);
+            if (!word)
+                return failure(Kind::Failed, word.error());
+            if (*word == kEnd)
+                return {};
+            auto plan = lower(*m_analysis, PlanOptions{allValues()});
+            if (!plan)
+                return failure(Kind::ModelError, plan.error());
+            if (auto result = executeWith(**plan, true, false); !result)
+                return failure(Kind::Failed, result.error());
+        }
     }
 
     Step runSharded() {
@@ -197,12 +257,15 @@ private:
         if (!result)
             return failure(Kind::Failed, result.error());
         m_result = std::move(*result);
+        if (isFollower())
+            return {};
         m_report.wallMs = m_result.wallMs;
         m_report.passesMs = m_result.passesMs;
         m_report.predicted = totalsOf(m_plan->predicted);
         m_report.executed = totalsOf(m_result.executed);
         m_report.bindings = {m_analysis->shapes->usedBindings().begin(),
                              m_analysis->shapes->usedBindings().end()};
+        m_report.transport = m_processes ? m_processes->name() : "threads";
         m_report.configuration = m_analysis->hasConfiguration ? m_analysis->configuration.name : "";
         m_report.mesh = m_analysis->hasConfiguration ? m_analysis->configuration.mesh.text() : "";
         m_report.seed = m_request.seed;
@@ -258,7 +321,7 @@ private:
     }
 
     Step verify() {
-        if (m_request.verify == VerifyMode::None)
+        if (m_request.verify == VerifyMode::None || isFollower())
             return {};
         const bool all = m_request.verify == VerifyMode::All;
         RunResult reference;
@@ -333,6 +396,9 @@ private:
         auto plan = lower(*m_analysis, PlanOptions{allValues()});
         if (!plan)
             return failure(Kind::Failed, plan.error());
+        if (m_processes)
+            if (auto told = m_processes->broadcast(kAgain); !told)
+                return failure(Kind::Failed, told.error());
         auto result = executeWith(**plan, true, false);
         if (!result)
             return failure(Kind::Failed, result.error());
@@ -383,7 +449,7 @@ private:
     }
 
     Step save() {
-        if (m_request.tracePath.empty() && m_request.saveShardsFolder.empty())
+        if ((m_request.tracePath.empty() && m_request.saveShardsFolder.empty()) || isFollower())
             return {};
         stage(RunStage::Save);
         if (!m_request.tracePath.empty())
@@ -402,6 +468,7 @@ private:
     const EventSink& m_sink;
     const CancelToken& m_cancel;
     const RunHooks& m_hooks;
+    RunProcesses* const m_processes;
     Document m_document;
     Bindings m_bindings;
     std::optional<InputFiles> m_files;
@@ -424,8 +491,8 @@ int exitCode(const RunOutcome& outcome) {
 }
 
 RunOutcome runJob(const RunRequest& request, const EventSink& sink, const CancelToken& cancel,
-                  const RunHooks& hooks) {
-    RunOutcome outcome = Job(request, sink, cancel, hooks).run();
+                  const RunHooks& hooks, RunProcesses* processes) {
+    RunOutcome outcome = Job(request, sink, cancel, hooks, processes).run();
     std::visit([&](const auto& end) { sink(end); }, outcome);
     return outcome;
 }

@@ -4,6 +4,7 @@
 #include "model/cancel.h"
 #include "run/executor.h"
 #include "run/run_events.h"
+#include "run/run_processes.h"
 
 #include <functional>
 #include <variant>
@@ -26,7 +27,10 @@ int exitCode(const RunOutcome& outcome);
 /// All of a run: loads the model, analyses it, refuses it with its first error, lowers, makes or
 /// reads inputs, executes, verifies (and repeats with all tensors to name the first that differs),
 /// writes trace and shards. The outcome is also the last event.
+///
+/// With `processes`, each of them runs one device. All call this with the same request; process 0
+/// has the results of all, and the others give events that mean nothing.
 RunOutcome runJob(const RunRequest& request, const EventSink& sink, const CancelToken& cancel = {},
-                  const RunHooks& hooks = {});
+                  const RunHooks& hooks = {}, RunProcesses* processes = nullptr);
 
 }  // namespace shardwright

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/worker_client.h"
 
+#include "run/mpi_launch.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -11,6 +13,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 
 extern char** environ;
@@ -56,6 +59,8 @@ public:
             kill(m_pid, SIGKILL);
             waitpid(m_pid, nullptr, 0);
         }
+        if (m_words)
+            std::fclose(m_words);
     }
 
     Outcome run() {
@@ -79,6 +84,17 @@ private:
                 return found.error();
             program = *found;
         }
+        std::vector<std::string> words{program.string()};
+        if (m_request.transport == Transport::Mpi) {
+            auto launch = MpiLaunch::prepare(m_request, program, m_options.mpiOptions);
+            if (!launch)
+                return launch.error();
+            words = launch->command();
+            m_launch.emplace(std::move(*launch));
+            // What mpirun says is of interest only if there is no report.
+            if (m_words = std::tmpfile(); !m_words)
+                return Error{std::string("cannot make a file: ") + std::strerror(errno), {}};
+        }
         // A socket rather than a pipe for its input: writing to a worker that is gone is an error
         // then, not a signal.
         int in[2], out[2];
@@ -96,15 +112,19 @@ private:
         posix_spawn_file_actions_init(&actions);
         posix_spawn_file_actions_adddup2(&actions, childIn.get(), STDIN_FILENO);
         posix_spawn_file_actions_adddup2(&actions, childOut.get(), STDOUT_FILENO);
-        std::string name = program.string();
-        char* arguments[] = {name.data(), nullptr};
-        const int error =
-            posix_spawn(&m_pid, program.c_str(), &actions, nullptr, arguments, environ);
+        if (m_words)
+            posix_spawn_file_actions_adddup2(&actions, fileno(m_words), STDERR_FILENO);
+        std::vector<char*> arguments;
+        for (std::string& word : words)
+            arguments.push_back(word.data());
+        arguments.push_back(nullptr);
+        const int error = posix_spawn(&m_pid, words.front().c_str(), &actions, nullptr,
+                                      arguments.data(), environ);
         posix_spawn_file_actions_destroy(&actions);
         if (error != 0) {
             m_pid = -1;
             return Error{std::string("the worker cannot be started: ") + std::strerror(error),
-                         program.string()};
+                         words.front()};
         }
         return {};
     }
@@ -149,6 +169,10 @@ private:
     }
 
     void take(const RunEvent& event) {
+        // mpirun closes standard input, too, when a process has died: it says so when it ends.
+        const auto* end = std::get_if<RunFailure>(&event);
+        if (end && end->kind == RunFailure::Kind::Cancelled && m_launch && !m_stopping)
+            return;
         if (const auto* report = std::get_if<RunReport>(&event))
             m_outcome = *report;
         else if (const auto* failure = std::get_if<RunFailure>(&event))
@@ -169,7 +193,7 @@ private:
             m_stopBegin = Clock::now();
             m_input.close();  // Tells it to stop.
         }
-        if (m_stopping && seconds(m_stopBegin) > (m_late ? 0 : m_options.cancelGraceSeconds)) {
+        if (m_stopping && seconds(m_stopBegin) > (m_late ? 0 : grace() + (m_launch ? 0.1 : 0))) {
             kill(m_pid, SIGKILL);
             m_output.close();
         }
@@ -180,9 +204,11 @@ private:
         int status = 0;
         // It has said its last word; what it still has to free is not waited for.
         const auto begin = Clock::now();
+        const bool failed =
+            m_stopping || (m_outcome && std::holds_alternative<RunFailure>(*m_outcome));
         while (waitpid(m_pid, &status, WNOHANG) == 0) {
             if (std::chrono::duration<double>(Clock::now() - begin).count() >
-                m_options.cancelGraceSeconds)
+                (failed ? grace() : m_options.cancelGraceSeconds))
                 kill(m_pid, SIGKILL);
             usleep(1000);
         }
@@ -197,11 +223,30 @@ private:
             failure = {RunFailure::Kind::Cancelled, "cancelled", {}};
         else
             failure.message =
-                "the worker " + (!describeEnd(status).empty() ? describeEnd(status)
-                                 : m_parser.partial()         ? "ended in the middle of an event"
-                                                              : "ended without a result");
+                m_launch ? mpiEnd(status)
+                         : "the worker " + (!describeEnd(status).empty() ? describeEnd(status)
+                                            : m_parser.partial() ? "ended in the middle of an event"
+                                                                 : "ended without a result");
         m_sink(failure);
         return failure;
+    }
+
+    /// mpirun takes a second to end processes one after the other; they are told to end with it.
+    double grace() const {
+        return m_launch ? std::min(0.1, m_options.cancelGraceSeconds)
+                        : m_options.cancelGraceSeconds;
+    }
+
+    std::string mpiEnd(int status) {
+        std::string text;
+        char buffer[4096];
+        std::rewind(m_words);
+        while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, m_words))
+            text.append(buffer, n);
+        const std::string words = mpirunWords(text), end = describeEnd(status);
+        return "the processes of the run ended without a result" +
+               (end.empty() || !words.empty() ? std::string() : ": mpirun " + end) +
+               (words.empty() ? std::string() : ": " + words);
     }
 
     const RunRequest& m_request;
@@ -212,6 +257,8 @@ private:
     Descriptor m_input, m_output;
     EventParser m_parser;
     std::optional<Outcome> m_outcome;
+    std::optional<MpiLaunch> m_launch;
+    std::FILE* m_words = nullptr;  ///< mpirun's standard error.
     bool m_stopping = false, m_late = false;
     Clock::time_point m_begin, m_stopBegin;
 };

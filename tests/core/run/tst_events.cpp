@@ -23,6 +23,7 @@ RunReport fullReport() {
     report.configuration = "default";
     report.mesh = "tp=2";
     report.kernels = "ONNX Runtime, CPU";
+    report.transport = "Open MPI";
     report.seed = 7;
     report.randomInputs = false;
     return report;
@@ -107,6 +108,8 @@ private slots:
         request.repeats = 7;
         request.tracePath = "t.json";
         request.saveShardsFolder = "shards";
+        request.transport = Transport::Mpi;
+        request.backend = Backend::Cuda;
         request.observe = {"h", "a"};
         request.maxShardValues = 10;
         request.timeLimitSeconds = 60;

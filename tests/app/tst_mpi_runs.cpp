@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole runs over MPI: started by mpirun, one worker a device; what they give, and how they end.
+#include "cli_process.h"
+#include "run/ort_api.h"
+#include "run/worker_client.h"
+#include "sharding/edit.h"
+#include "sharding/shard_text.h"
+#include "support/generated_transformer.h"
+
+#include <QElapsedTimer>
+#include <QJsonArray>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include <signal.h>
+
+using namespace shardwright;
+using namespace shardwright::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+WorkerOptions worker() {
+    WorkerOptions options;
+    options.program = fs::path(qgetenv("SHARDWRIGHT_BIN").toStdString()) / "shardwright-worker";
+    return options;
+}
+
+std::string annotated(Document document, const std::string& mesh,
+                      const std::vector<std::string>& shards) {
+    LayoutPool pool;
+    AnnotateRequest annotation;
+    annotation.mesh = mesh;
+    annotation.shards = shards;
+    apply(
+        document.annotations,
+        annotate(document, *ShapeTable::build(document.model, {}), annotation, pool).value().edit);
+    return document.toBytes().value();
+}
+
+RunRequest requestOf(std::string modelBytes, Transport transport = Transport::Mpi) {
+    RunRequest request;
+    request.modelBytes = std::move(modelBytes);
+    request.verify = VerifyMode::Outputs;
+    request.transport = transport;
+    request.timeLimitSeconds = 60;
+    return request;
+}
+
+std::string mlp(int devices) {
+    ModelBuilder builder;
+    builder.input("x", {4, 16}).weight("w1", {16, 32}).weight("w2", {32, 16});
+    builder.op("MatMul", {"x", "w1"}, {"h"}, "mm1")
+        .op("Relu", {"h"}, {"a"}, "act")
+        .op("MatMul", {"a", "w2"}, {"y"}, "mm2");
+    return annotated(builder.output("y", {4, 16}).document(), "tp=" + std::to_string(devices),
+                     {"w1:1=tp", "w2:0=tp"});
+}
+
+/// Data parallel, too, where there are devices for it.
+std::string decoder(int devices) {
+    TransformerSizes sizes;
+    sizes.layers = 2;
+    std::vector<std::string> shards = megatronShards("tp");
+    std::string mesh = "tp=2";
+    if (devices == 4) {
+        mesh = "dp=2,tp=2";
+        shards.push_back("input_ids:0=dp");
+    }
+    return annotated(transformer(sizes).document(), mesh, shards);
+}
+
+/// Processes of ours that are workers over MPI, by rank. mpirun is in between.
+std::map<int, pid_t> workers() {
+    std::map<int, pid_t> found;
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator("/proc", error)) {
+        std::ifstream environment(entry.path() / "environ"), arguments(entry.path() / "cmdline");
+        std::string command, variable;
+        std::getline(arguments, command, '\0');
+        if (command.find("shardwright-worker") == std::string::npos)
+            continue;
+        int rank = -1;
+        bool own = false;
+        while (std::getline(environment, variable, '\0')) {
+            if (variable.rfind("OMPI_COMM_WORLD_RANK=", 0) == 0)
+                rank = std::stoi(variable.substr(21));
+            own |= variable == "SHARDWRIGHT_TEST_RUN=" + std::to_string(getpid());
+        }
+        if (own && rank >= 0)
+            found[rank] = std::stoi(entry.path().filename().string());
+    }
+    return found;
+}
+
+/// Whether none is left; they are told to end when mpirun ends, which takes them a moment.
+bool allGone() {
+    for (int i = 0; i < 100; ++i, QTest::qSleep(10))
+        if (workers().empty())
+            return true;
+    return false;
+}
+
+/// Runs until `signal` hits the process of `rank`, and then until that is noticed.
+struct Struck {
+    std::string message;
+    qint64 milliseconds = -1;
+};
+Struck strike(RunRequest request, int rank, int signal, WorkerOptions options) {
+    request.repeats = 1'000'000'000;
+    QElapsedTimer since;
+    const auto sink = [&](const RunEvent& event) {
+        const auto* progress = std::get_if<RunProgress>(&event);
+        if (!progress || progress->stage != RunStage::Run || since.isValid())
+            return;
+        const auto running = workers();
+        if (running.count(rank) == 0 || progress->share == 0)
+            return;
+        since.start();
+        kill(running.at(rank), signal);
+    };
+    const auto outcome = runInWorker(request, sink, {}, options);
+    const auto* failure = std::get_if<RunFailure>(&outcome);
+    return {failure ? failure->message : "no failure", since.isValid() ? since.elapsed() : -1};
+}
+
+}  // namespace
+
+class TstMpiRuns : public QObject {
+    Q_OBJECT
+
+private slots:
+    void initTestCase() {
+        const fs::path plugins =
+            worker().program.parent_path().parent_path() / "lib" / "shardwright";
+        if (!fs::exists(worker().program) || !OrtRuntime::find())
+            QSKIP("needs shardwright-worker and ONNX Runtime");
+        if (!fs::exists(plugins / "libshardwright-mpi.so"))
+            QSKIP("built without MPI");
+        // How workers are told from those of other tests.
+        qputenv("SHARDWRIGHT_TEST_RUN", QByteArray::number(getpid()));
+    }
+
+    void runsVerifyAndGiveTheBitsOfThreads_data() {
+        QTest::addColumn<bool>("isDecoder");
+        QTest::addColumn<int>("devices");
+        QTest::newRow("MLP on 2") << false << 2;
+        QTest::newRow("MLP on 4") << false << 4;
+        QTest::newRow("transformer on 2") << true << 2;
+        QTest::newRow("transformer on 4") << true << 4;
+    }
+    void runsVerifyAndGiveTheBitsOfThreads() {
+        QFETCH(bool, isDecoder);
+        QFETCH(int, devices);
+        const std::string model = isDecoder ? decoder(devices) : mlp(devices);
+        std::vector<RunShard> shards[2];
+        std::set<int> exchanging;
+        for (const Transport transport : {Transport::Threads, Transport::Mpi}) {
+            auto& own = shards[static_cast<int>(transport)];
+            const auto sink = [&](const RunEvent& event) {
+                if (const auto* shard = std::get_if<RunShard>(&event))
+                    own.push_back(*shard);
+                if (const auto* exchange = std::get_if<RunExchangeTiming>(&event);
+                    exchange && transport == Transport::Mpi)
+                    exchanging.insert(exchange->device);
+            };
+            const auto outcome = runInWorker(requestOf(model, transport), sink, {}, worker());
+            const auto* report = std::get_if<RunReport>(&outcome);
+            QVERIFY2(report, report ? "" : std::get<RunFailure>(outcome).message.c_str());
+            QVERIFY(report->verified == true);
+            QVERIFY(!report->executed.empty());
+            QVERIFY(report->predicted == report->executed);
+            QCOMPARE(report->devices.size(), static_cast<std::size_t>(devices));
+            QCOMPARE(report->transport.rfind("Open MPI", 0) == 0, transport == Transport::Mpi);
+        }
+        QVERIFY(!shards[0].empty());
+        QVERIFY(shards[0] == shards[1]);
+        QCOMPARE(exchanging.size(), static_cast<std::size_t>(devices));
+        QVERIFY(allGone());
+    }
+
+    void theCommandLineStartsOne() {
+        QTemporaryDir folder;
+        const QString model = folder.filePath("m.onnx");
+        std::ofstream(model.toStdString(), std::ios::binary) << mlp(2);
+        const CliResult result =
+            runCli({"run", model, "--transport", "mpi", "--verify", "--format", "json", "--trace",
+                    folder.filePath("t.json"), "--save-shards", folder.filePath("shards")});
+        QVERIFY2(result.exitCode == 0, qPrintable(result.err + result.out));
+        QCOMPARE(result.err, QString());
+        QCOMPARE(result.json()["verified"].toBool(), true);
+        QCOMPARE(result.json()["predicted"], result.json()["executed"]);
+        QVERIFY(result.json()["transport"].toString().startsWith("Open MPI"));
+        QVERIFY(QFile::exists(folder.filePath("t.json")));
+        QVERIFY(QFile::exists(folder.filePath("shards/y.dev1.npy")));
+    }
+
+    void whatDiffersIsLookedForInASecondRun() {
+        RunRequest request = requestOf(decoder(2));
+        request.tolerance = 0;
+        const auto outcome = runInWorker(
+            request, [](const RunEvent&) {}, {}, worker());
+        const auto* report = std::get_if<RunReport>(&outcome);
+        QVERIFY2(report, report ? "" : std::get<RunFailure>(outcome).message.c_str());
+        QVERIFY(report->verified == false);
+        QVERIFY(report->firstDivergent);
+        QVERIFY(allGone());
+    }
+
+    void aModelWithErrorsIsRefusedInTheSameWords() {
+        TransformerSizes sizes;
+        RunRequest request = requestOf(annotated(transformer(sizes).document(), "tp=2", {}));
+        request.bindings = {};
+        request.observe = {"no such tensor"};
+        const auto outcome = runInWorker(
+            request, [](const RunEvent&) {}, {}, worker());
+        QCOMPARE(std::get<RunFailure>(outcome).message,
+                 std::string("there is no tensor `no such tensor` to observe"));
+        QVERIFY(allGone());
+    }
+
+    void anotherNumberOfProcessesIsRefused() {
+        WorkerOptions options = worker();
+        options.mpiOptions = {"-n", "3"};
+        const auto outcome = runInWorker(
+            requestOf(mlp(2)), [](const RunEvent&) {}, {}, options);
+        QCOMPARE(std::get<RunFailure>(outcome).message,
+                 std::string("the configuration has 2 devices, the run 3 processes: each device is "
+                             "one process"));
+    }
+
+    void aProcessThatDiesIsReported() {
+        for (const int rank : {0, 1}) {
+            const Struck struck = strike(requestOf(mlp(2)), rank, SIGKILL, worker());
+            const std::string who = "rank " + std::to_string(rank);
+            QVERIFY2(struck.message.find(who) != std::string::npos &&
+                         struck.message.find("signal 9") != std::string::npos,
+                     struck.message.c_str());
+            QVERIFY2(struck.milliseconds < 5000, qPrintable(QString::number(struck.milliseconds)));
+            QVERIFY(allGone());
+        }
+    }
+
+    void aProcessThatHangsIsReportedAtTheTimeLimit() {
+        RunRequest limited = requestOf(mlp(2));
+        limited.timeLimitSeconds = 3;
+        const Struck struck = strike(limited, 1, SIGSTOP, worker());
+        QVERIFY2(struck.message.find("longer than its limit") != std::string::npos,
+                 struck.message.c_str());
+        QVERIFY(struck.milliseconds < 5000);
+        QVERIFY(allGone());
+    }
+
+    void theFirstProcessMayHangToo() {
+        RunRequest limited = requestOf(mlp(2));
+        limited.timeLimitSeconds = 3;
+        WorkerOptions impatient = worker();
+        impatient.cancelGraceSeconds = 0.3;
+        const Struck struck = strike(limited, 0, SIGSTOP, impatient);
+        QVERIFY2(struck.message.find("did not end within its time limit") != std::string::npos,
+                 struck.message.c_str());
+        QVERIFY(struck.milliseconds < 5000);
+        QVERIFY(allGone());
+    }
+
+    void aCancelEndsAllProcesses() {
+        RunRequest endless = requestOf(mlp(4));
+        endless.repeats = 1'000'000'000;
+        const auto cancel = CancelToken::create();
+        QElapsedTimer since;
+        const auto sink = [&](const RunEvent& event) {
+            const auto* progress = std::get_if<RunProgress>(&event);
+            if (progress && progress->stage == RunStage::Run && progress->share > 0 &&
+                !cancel.cancelled()) {
+                since.start();
+                cancel.cancel();
+            }
+        };
+        const auto outcome = runInWorker(endless, sink, cancel, worker());
+        const qint64 elapsed = since.elapsed();
+        QVERIFY(std::get<RunFailure>(outcome).kind == RunFailure::Kind::Cancelled);
+        qInfo("cancelled after %lld ms", elapsed);
+        QVERIFY(elapsed < 1000);
+        QVERIFY(allGone());
+    }
+
+    void withoutMpirunOrThePluginItIsRefused() {
+        qputenv("SHARDWRIGHT_MPIRUN", "/nonexistent/mpirun");
+        auto outcome = runInWorker(
+            requestOf(mlp(2)), [](const RunEvent&) {}, {}, worker());
+        qunsetenv("SHARDWRIGHT_MPIRUN");
+        QCOMPARE(std::get<RunFailure>(outcome).message, std::string("there is no such file"));
+        qputenv("SHARDWRIGHT_PLUGINS", "/nonexistent");
+        outcome = runInWorker(
+            requestOf(mlp(2)), [](const RunEvent&) {}, {}, worker());
+        qunsetenv("SHARDWRIGHT_PLUGINS");
+        const std::string message = std::get<RunFailure>(outcome).message;
+        QVERIFY2(message.find("this installation has no MPI") != std::string::npos,
+                 message.c_str());
+    }
+};
+
+QTEST_GUILESS_MAIN(TstMpiRuns)
+#include "tst_mpi_runs.moc"
