@@ -69,10 +69,13 @@ Json reportJson(const RunReport& report) {
         json["tensors"] = checksJson(report.tensors, true);
     if (report.firstDivergent) {
         const RunDivergence& first = *report.firstDivergent;
-        json["first_divergent"] = {
-            {"tensor", first.check.name},    {"node", placeJson(first.node)},
-            {"operator", first.op},          {"layout", first.layout},
-            {"max_abs", first.check.maxAbs}, {"max_rel", first.check.maxRel}};
+        json["first_divergent"] = {{"tensor", first.check.name},
+                                   {"node", placeJson(first.node)},
+                                   {"operator", first.op},
+                                   {"layout", first.layout},
+                                   {"max_abs", first.check.maxAbs},
+                                   {"max_rel", first.check.maxRel},
+                                   {"collectives", first.collectives}};
     }
     if (report.randomInputs)
         json["seed"] = report.seed;
@@ -124,11 +127,13 @@ void printText(const RunReport& report) {
                         check.agrees ? "" : ", differs", check.note.empty() ? "" : ", ",
                         oneLine(check.note).c_str());
     if (report.firstDivergent)
-        std::printf("first divergent tensor: %s of %s `%s`, layout %s\n",
+        std::printf("first divergent tensor: %s of %s `%s`, layout %s%s%s\n",
                     oneLine(report.firstDivergent->check.name).c_str(),
                     oneLine(report.firstDivergent->op).c_str(),
                     oneLine(report.firstDivergent->node.name).c_str(),
-                    report.firstDivergent->layout.c_str());
+                    report.firstDivergent->layout.c_str(),
+                    report.firstDivergent->collectives.empty() ? "" : "; ",
+                    oneLine(report.firstDivergent->collectives).c_str());
     if (report.verified)
         std::printf("%s\n", *report.verified ? "verified against one device" : "NOT verified");
     std::printf("%.3f ms\n", report.wallMs);

@@ -17,6 +17,52 @@ void Drafter::run() {
     }
 }
 
+bool Drafter::canStandApart(const NodeInfo& node) {
+    for (std::size_t slot = 0; slot < node.inputs.size() + node.captures.size(); ++slot)
+        if (const ValueId value = inputValue(node, slot);
+            value && !m_context.sized(value) && m_constants.of(value) == nullptr)
+            return false;
+    return !allConstant(node) &&
+           std::all_of(node.outputs.begin(), node.outputs.end(),
+                       [&](ValueId output) { return !output || m_context.sized(output); });
+}
+
+void Drafter::runApart(const std::vector<NodeId>& nodes) {
+    const auto local = [&](ValueId value) {
+        return m_values.addLocal(0, value, Box::whole(m_context.info(value).dims));
+    };
+    for (const NodeId id : nodes) {
+        const NodeInfo& node = m_context.graph.node(id);
+        if (!canStandApart(node))
+            continue;
+        DraftStep step;
+        step.device = 0;
+        step.node = id;
+        for (std::size_t slot = 0; slot < node.inputs.size() + node.captures.size(); ++slot) {
+            const ValueId value = inputValue(node, slot);
+            if (!value || m_constants.of(value) != nullptr) {
+                step.inputs.push_back(value ? m_values.wholeEverywhere(0, value, id) : -1);
+                continue;
+            }
+            const auto [given, added] = m_given.try_emplace(value, -1);
+            if (added) {
+                given->second = local(value);
+                m_draft.locals[static_cast<std::size_t>(given->second)].origin =
+                    DraftLocal::Origin::Input;
+            }
+            step.inputs.push_back(given->second);
+        }
+        for (const ValueId output : node.outputs) {
+            step.outputs.push_back(output ? local(output) : -1);
+            if (!output)
+                continue;
+            m_draft.locals[static_cast<std::size_t>(step.outputs.back())].kept = true;
+            m_results[output] = step.outputs.back();
+        }
+        m_draft.add(std::move(step));
+    }
+}
+
 /// Slots, then captures.
 ValueId Drafter::inputValue(const NodeInfo& node, std::size_t slot) const {
     return slot < node.inputs.size() ? node.inputs[slot] : node.captures[slot - node.inputs.size()];

@@ -18,6 +18,12 @@ public:
           m_values(context, draft, constants), m_reshards(m_values) {}
 
     void run();
+    /// Instead of run(): these nodes for themselves, whole, on device 0. What they read comes as
+    /// inputs, what they give is kept.
+    void runApart(const std::vector<NodeId>& nodes);
+    /// By value: the local that is loaded, that is kept. After runApart().
+    const std::map<ValueId, int>& given() const { return m_given; }
+    const std::map<ValueId, int>& results() const { return m_results; }
     /// Marks the locals that hold `value` to be kept; by device. Empty lists: nobody holds it.
     std::vector<std::vector<int>> keep(ValueId value);
 
@@ -33,6 +39,7 @@ private:
     ValueId inputValue(const NodeInfo& node, std::size_t slot) const;
     bool allConstant(const NodeInfo& node);
     bool embeds(const NodeInfo& node);
+    bool canStandApart(const NodeInfo& node);
 
     const Context& m_context;
     Draft& m_draft;
@@ -40,6 +47,7 @@ private:
     LocalValues m_values;
     Reshards m_reshards;
     TileCache m_tiles;
+    std::map<ValueId, int> m_given, m_results;
 };
 
 }  // namespace shardwright::lowering

@@ -78,10 +78,27 @@ std::shared_ptr<const Plan> makePlan(const Analysis& analysis, const PlanOptions
     return plan;
 }
 
-Result<std::shared_ptr<const Plan>> tryPlan(const Analysis& analysis, const PlanOptions& options,
-                                            bool annotated) {
+std::shared_ptr<const Plan> makeApart(const Analysis& analysis, const std::vector<NodeId>& nodes) {
+    const Context context(analysis, false);
+    Draft draft;
+    ConstantTable constants(context);
+    Drafter drafter(context, draft, constants);
+    drafter.runApart(nodes);
+    markLive(draft);
+    assignPhases(draft);
+    Assembly assembly(context, draft, constants);
+    const std::shared_ptr<Plan> plan = assembly.run();
+    for (const auto& [value, local] : drafter.given())
+        plan->inputs.push_back(assembly.port(value, {{local}}));
+    for (const auto& [value, local] : drafter.results())
+        plan->outputs.push_back(assembly.port(value, {{local}}));
+    return plan;
+}
+
+template <class Make>
+Result<std::shared_ptr<const Plan>> tryPlan(const Make& make) {
     try {
-        return makePlan(analysis, options, annotated);
+        return make();
     } catch (const Refusal& refusal) {
         return Error{refusal.message, refusal.place};
     }
@@ -94,12 +111,17 @@ Result<std::shared_ptr<const Plan>> lower(const Analysis& analysis, const PlanOp
         if (diagnostic.severity == Severity::Error)
             return Error{diagnostic.code + ": " + diagnostic.message,
                          diagnostic.node ? analysis.graph().label(diagnostic.node) : std::string()};
-    return tryPlan(analysis, options, true);
+    return tryPlan([&] { return makePlan(analysis, options, true); });
 }
 
 Result<std::shared_ptr<const Plan>> lowerUnannotated(const Analysis& analysis,
                                                      const PlanOptions& options) {
-    return tryPlan(analysis, options, false);
+    return tryPlan([&] { return makePlan(analysis, options, false); });
+}
+
+Result<std::shared_ptr<const Plan>> lowerApart(const Analysis& analysis,
+                                               const std::vector<NodeId>& nodes) {
+    return tryPlan([&] { return makeApart(analysis, nodes); });
 }
 
 }  // namespace shardwright

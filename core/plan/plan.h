@@ -105,5 +105,10 @@ Result<std::shared_ptr<const Plan>> lower(const Analysis& analysis,
 /// to verify against.
 Result<std::shared_ptr<const Plan>> lowerUnannotated(const Analysis& analysis,
                                                      const PlanOptions& options = {});
+/// Each of these nodes for itself, whole, on one device: what it reads, but constants, is an input
+/// of the plan, what it gives an output. Nodes that read or give a tensor of unknown shape, or
+/// something that is no tensor, are left out.
+Result<std::shared_ptr<const Plan>> lowerApart(const Analysis& analysis,
+                                               const std::vector<NodeId>& nodes);
 
 }  // namespace shardwright

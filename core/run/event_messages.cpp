@@ -181,6 +181,7 @@ Report put(const RunReport& report) {
         *first.mutable_node() = put(report.firstDivergent->node);
         first.set_op(report.firstDivergent->op);
         first.set_layout(report.firstDivergent->layout);
+        first.set_collectives(report.firstDivergent->collectives);
     }
     for (const RunDeviceTiming& device : report.devices)
         *out.add_devices() = put(device);
@@ -208,8 +209,8 @@ RunReport get(const Report& report) {
         out.tensors.push_back(get(check));
     if (report.has_first_divergent()) {
         const Divergence& first = report.first_divergent();
-        out.firstDivergent =
-            RunDivergence{get(first.check()), get(first.node()), first.op(), first.layout()};
+        out.firstDivergent = RunDivergence{get(first.check()), get(first.node()), first.op(),
+                                           first.layout(), first.collectives()};
     }
     for (const DeviceTiming& device : report.devices())
         out.devices.push_back(get(device));

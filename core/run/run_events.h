@@ -33,8 +33,7 @@ struct RunRequest {
     std::uint64_t seed = 1;
     std::string inputsPath;  ///< .npz or a folder of input_K.pb; empty: random.
     VerifyMode verify = VerifyMode::None;
-    double tolerance =
-        -1;  ///< Relative to the largest value; below 0: by type (see defaultTolerance).
+    double tolerance = -1;  ///< Relative to the largest value; below 0: by type and length of sums.
     int warmups = 1, repeats = 1;
     std::string tracePath;
     std::string saveShardsFolder;
@@ -119,6 +118,8 @@ struct RunDivergence {
     RunTensorCheck check;
     RunPlace node;
     std::string op, layout;
+    /// Group operations of the node, "all-reduce of `y` on devices 0, 1; ..."; empty: none.
+    std::string collectives{};
     bool operator==(const RunDivergence&) const = default;
 };
 struct RunKindTotal {

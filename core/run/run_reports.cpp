@@ -67,13 +67,33 @@ std::optional<RunEvent> eventOf(const Span& span, const Plan& plan, const GraphI
     return std::nullopt;
 }
 
-RunDivergence divergenceOf(const RunTensorCheck& check, ValueId value, const Analysis& analysis) {
+namespace {
+
+std::string collectivesOf(const Plan& plan, const GraphIndex& graph, NodeId node) {
+    std::string text;
+    for (const auto& phase : plan.exchanges)
+        for (const Exchange& exchange : phase) {
+            if (exchange.node != node)
+                continue;
+            text += (text.empty() ? "" : "; ") + collectiveName(exchange.operation.kind) + " of `" +
+                    graph.value(exchange.value).name + "` on devices ";
+            for (std::size_t i = 0; i < exchange.operation.devices.size(); ++i)
+                text += (i ? ", " : "") + std::to_string(exchange.operation.devices[i]);
+        }
+    return text;
+}
+
+}  // namespace
+
+RunDivergence divergenceOf(const RunTensorCheck& check, ValueId value, const Analysis& analysis,
+                           const Plan& plan) {
     RunDivergence divergence;
     divergence.check = check;
     const GraphIndex& graph = analysis.graph();
     if (const NodeId producer = graph.value(value).producer) {
         divergence.node = placeOf(graph, producer);
         divergence.op = graph.opType(producer);
+        divergence.collectives = collectivesOf(plan, graph, producer);
     }
     const ValueMeaning& meaning = analysis.meaning.values[value.index()];
     divergence.layout = meaning.layout ? shortText(*meaning.layout, analysis.configuration.mesh)

@@ -19,6 +19,7 @@ RunDeviceTiming timingOf(const DeviceTiming& timing);
 RunTensorCheck checkOf(const TensorCheck& check);
 /// A segment's or an exchange's event; nothing for local copies.
 std::optional<RunEvent> eventOf(const Span& span, const Plan& plan, const GraphIndex& graph);
-RunDivergence divergenceOf(const RunTensorCheck& check, ValueId value, const Analysis& analysis);
+RunDivergence divergenceOf(const RunTensorCheck& check, ValueId value, const Analysis& analysis,
+                           const Plan& plan);
 
 }  // namespace shardwright

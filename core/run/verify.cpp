@@ -11,13 +11,13 @@
 
 namespace shardwright {
 
-double defaultTolerance(std::int32_t elementType) {
+double typeTolerance(std::int32_t elementType) {
     using T = onnx::TensorProto;
     switch (elementType) {
         case T::DOUBLE:
         case T::COMPLEX128: return 1e-11;
         case T::FLOAT:
-        case T::COMPLEX64: return 1e-5;
+        case T::COMPLEX64: return 0x1p-20;
         case T::FLOAT16: return 1e-2;
         case T::BFLOAT16: return 5e-2;
         case T::FLOAT8E4M3FN:
@@ -26,6 +26,14 @@ double defaultTolerance(std::int32_t elementType) {
         case T::FLOAT8E5M2FNUZ: return 0.25;
         default: return 0;
     }
+}
+
+double tolerance(std::int32_t elementType, double length) {
+    using T = onnx::TensorProto;
+    const double type = typeTolerance(elementType);
+    const double rounding =
+        elementType == T::DOUBLE || elementType == T::COMPLEX128 ? 0x1p-53 : 0x1p-24;
+    return type > 0 ? type + 8 * rounding * std::sqrt(length) : 0;
 }
 
 namespace {
@@ -130,11 +138,11 @@ bool coversAll(const RunResult::Output& output) {
 }  // namespace
 
 TensorCheck checkTensor(const RunResult::Output& sharded, const RunResult::Output& reference,
-                        double tolerance) {
+                        double allowed) {
     TensorCheck check;
     check.name = sharded.name;
     check.value = sharded.value;
-    check.tolerance = tolerance >= 0 ? tolerance : defaultTolerance(sharded.elementType);
+    check.tolerance = allowed >= 0 ? allowed : tolerance(sharded.elementType, 400);
     const Box whole = Box::whole(reference.shape);
     if (sharded.elementType != reference.elementType || sharded.shape != reference.shape ||
         reference.pieces.size() != 1 || !(reference.pieces[0].box == whole)) {

@@ -10,17 +10,23 @@
 namespace shardwright {
 
 /// The largest difference that is allowed, relative to the largest absolute value of the reference
-/// tensor.
+/// tensor: that of the type, and what sums in another order come to. The errors of a sum of n terms
+/// are a random walk: they grow like sqrt(n) roundings (Higham, Accuracy and Stability of Numerical
+/// Algorithms, 4.2). With `length` terms, of an element and all that it is computed from:
 ///
-/// | type | tolerance | why |
-/// |---|---|---|
-/// | double | 1e-11 | sums in another order |
-/// | float | 1e-5 | likewise |
-/// | float16 | 1e-2 | 2^-11 a rounding, some tens of them |
-/// | bfloat16 | 5e-2 | 2^-8 a rounding |
-/// | 8-bit floats | 0.25 | one step |
-/// | integers, bool | 0 | exact |
-double defaultTolerance(std::int32_t elementType);
+///     tolerance = of the type + 8 u sqrt(length)
+///
+/// | type | of the type | u | why |
+/// |---|---|---|---|
+/// | double | 1e-11 | 2^-53 | far below any fault |
+/// | float | 2^-20 | 2^-24 | 16 roundings: kernels differ between whole vectors and remainders |
+/// | float16 | 1e-2 | 2^-24 | 2^-11 a rounding, some tens of them; sums are of floats |
+/// | bfloat16 | 5e-2 | 2^-24 | 2^-8 a rounding |
+/// | 8-bit floats | 0.25 | 2^-24 | one step |
+/// | integers, bool | 0 | 0 | exact |
+double tolerance(std::int32_t elementType, double length);
+/// Of the type alone: of 0 terms.
+double typeTolerance(std::int32_t elementType);
 
 /// How one tensor of a sharded run compares with the reference.
 struct TensorCheck {
@@ -37,7 +43,7 @@ struct TensorCheck {
 
 /// Compares every piece on every device, replicated ones too, with its part of the reference (one
 /// whole piece), and that the pieces together are the whole tensor. NaN and infinities must be at
-/// the same places. `tolerance` < 0: the default.
+/// the same places. `tolerance` < 0: that of the type for 400 terms.
 TensorCheck checkTensor(const RunResult::Output& sharded, const RunResult::Output& reference,
                         double tolerance = -1);
 

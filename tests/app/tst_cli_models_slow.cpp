@@ -16,13 +16,13 @@ namespace {
 /// How a model is split: files of rules in tests/data/annotations.
 struct Recipe {
     QString model;
-    QString tensor;        ///< Weights over tp.
-    int keyHeads = 0;      ///< Fewer than query heads: split where tp divides them,
-    QString keyHeadsFile;  ///< by these rules.
-    int queryHeads = 0;    ///< Where tp does not divide them:
-    QString unevenFile;    ///< instead of `tensor`.
-    QString batch;         ///< The batch over dp; empty: first dimensions of all inputs.
-    QStringList bindings;  ///< Where 8 is no size that the model runs with.
+    QString tensor{};        ///< Weights over tp.
+    int keyHeads = 0;        ///< Fewer than query heads: split where tp divides them,
+    QString keyHeadsFile{};  ///< by these rules.
+    int queryHeads = 0;      ///< Where tp does not divide them:
+    QString unevenFile{};    ///< instead of `tensor`.
+    QString batch{};         ///< The batch over dp; empty: first dimensions of all inputs.
+    QStringList bindings{};  ///< Where 8 is no size that the model runs with.
 };
 
 const QList<Recipe> kRecipes{

@@ -141,7 +141,7 @@ std::string RuleProof::prepare() {
             return "another shape than expected on one device";
         output.pieces = {{0, Box::whole(output.shape), expected}};
         // As ONNX's own runner: relative 1e-3.
-        const bool exact = defaultTolerance(output.elementType) == 0;
+        const bool exact = typeTolerance(output.elementType) == 0;
         const TensorCheck check = checkTensor(m_reference->outputs[k], output, exact ? -1 : 1e-3);
         if (!check.agrees)
             return "other numbers than expected on one device";

@@ -12,8 +12,11 @@ RunReport fullReport() {
     report.verified = false;
     report.outputs = {{"y", 0.5, 0.25, 1e-5, false, "differs most on device 1"}};
     report.tensors = {{"h", 0, 0, 1e-5, true, ""}};
-    report.firstDivergent =
-        RunDivergence{report.outputs[0], {"mm2", 2, "layer.0"}, "MatMul", "replicated"};
+    report.firstDivergent = RunDivergence{report.outputs[0],
+                                          {"mm2", 2, "layer.0"},
+                                          "MatMul",
+                                          "replicated",
+                                          "all-reduce of `y` on devices 0, 1"};
     report.devices = {{0, 1, 2, 3, 4, 500}, {1, 1.5, 2.5, 3.5, 4.5, 600}};
     report.predicted = {{"all-reduce", {1, 32768}}};
     report.executed = {{"all-reduce", {1, 32768}}, {"send", {2, 10}}};

@@ -214,6 +214,76 @@ private slots:
         QCOMPARE(report.executed != report.predicted, transfersDiffer);
     }
 
+    /// 10^6 times the difference of two products that are equal but for the order of their sums.
+    std::string enlargedRounding() {
+        ModelBuilder builder;
+        builder.input("x", {4, 64}).weight("w", {64, 8}).real("much", 1e6f);
+        builder.op("MatMul", {"x", "w"}, {"a"}, "mm1")
+            .op("MatMul", {"x", "w"}, {"b"}, "mm2")
+            .op("Sub", {"a", "b"}, {"d"}, "sub")
+            .op("Mul", {"d", "much"}, {"y"}, "mul");
+        return annotated(builder.output("y", {4, 8}).document(), "tp=2", {"w@mm1:0=tp"});
+    }
+
+    void roundingThatTheModelEnlargesIsNoFault() {
+        for (const VerifyMode mode : {VerifyMode::Outputs, VerifyMode::All}) {
+            RunRequest request;
+            request.modelBytes = enlargedRounding();
+            request.verify = mode;
+            Recorder recorder;
+            const RunReport report = reportOf(runJob(request, recorder.sink()));
+            QVERIFY(report.verified == true);
+            QVERIFY(!report.firstDivergent);
+            const RunTensorCheck& y = report.outputs.at(0);
+            QVERIFY(y.agrees && y.maxRel > 100 * y.tolerance);
+            QVERIFY(QString::fromStdString(y.note).contains("rounding"));
+            for (const RunTensorCheck& check : report.tensors)
+                QVERIFY(check.agrees);
+        }
+    }
+
+    void aFaultBeforeEnlargedRoundingIsNamed_data() {
+        QTest::addColumn<int>("faultyRuns");
+        QTest::newRow("every run") << 1000;
+        QTest::newRow("the first run only") << 1;
+    }
+    void aFaultBeforeEnlargedRoundingIsNamed() {
+        QFETCH(int, faultyRuns);
+        RunRequest request;
+        request.modelBytes = enlargedRounding();
+        request.verify = VerifyMode::Outputs;
+        RunHooks hooks;
+        int devices = 0;
+        hooks.decorate = [&](std::unique_ptr<Communicator> inner) -> std::unique_ptr<Communicator> {
+            if (devices++ >= 2 * faultyRuns)
+                return inner;
+            return std::make_unique<CommunicatorFault>(std::move(inner), Fault::Drop, 0);
+        };
+        Recorder recorder;
+        const RunReport report = reportOf(runJob(request, recorder.sink(), {}, hooks));
+        QVERIFY(report.verified == false);
+        QVERIFY(report.firstDivergent);
+        QCOMPARE(report.firstDivergent->check.name, std::string(faultyRuns > 1 ? "a" : "y"));
+        if (faultyRuns > 1)
+            QCOMPARE(report.firstDivergent->collectives,
+                     std::string("all-reduce of `a` on devices 0, 1"));
+    }
+
+    /// A sum of 2^20 terms in four parts: further from one sum than a fixed 1e-6 would allow.
+    void longSumsMayDifferMore() {
+        ModelBuilder builder;
+        builder.input("x", {2, 1 << 20}).ints("axes", {1});
+        builder.op("ReduceSum", {"x", "axes"}, {"y"}, "sum");
+        RunRequest request;
+        request.modelBytes = annotated(builder.output("y", {2, 1}).document(), "tp=4", {"x:1=tp"});
+        request.verify = VerifyMode::Outputs;
+        Recorder recorder;
+        const RunReport report = reportOf(runJob(request, recorder.sink()));
+        QVERIFY(report.verified == true);
+        qInfo("%g of %g", report.outputs[0].maxRel, report.outputs[0].tolerance);
+        QVERIFY(report.outputs[0].tolerance > 4e-4);
+    }
+
     void aModelWithErrorsIsRefusedInTheCheckersWords() {
         RunRequest request;
         request.modelBytes = annotated(mlp().document(), "tp=2", {"w1:1=tp", "w2:1=tp"});

@@ -64,6 +64,14 @@ private slots:
         QCOMPARE(far.note, std::string("differs most on device 1"));
     }
 
+    void tolerancesGrowWithTheLengthOfSums() {
+        QVERIFY(tolerance(T::FLOAT, 1) < 1.5e-6);
+        QVERIFY(std::abs(tolerance(T::FLOAT, 10000) - tolerance(T::FLOAT, 0) -
+                         100 * 8 * std::pow(2.0, -24)) < 1e-12);
+        QVERIFY(tolerance(T::FLOAT16, 100) > 1e-2);
+        QCOMPARE(tolerance(T::INT8, 10000), 0.0);
+    }
+
     void aToleranceCanBeGiven() {
         QVERIFY(checkTensor(rows({1, 2}, {3.1f, 4}), whole({1, 2, 3, 4}), 0.1).agrees);
         QVERIFY(!checkTensor(rows({1, 2}, {3, 4.0000005f}), whole({1, 2, 3, 4}), 0).agrees);
