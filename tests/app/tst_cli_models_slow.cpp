@@ -235,12 +235,13 @@ QString TstCliModelsSlow::run(const QString& row, const Recipe& recipe, const QS
     double worst = 0;
     bool rounding = false;
     for (const QJsonValue& output : json["outputs"].toArray()) {
-        worst = std::max(worst, output["max_rel"].toDouble());
-        rounding |= output["max_rel"].toDouble() > output["tolerance"].toDouble();
+        worst = std::max(worst, output.toObject()["max_rel"].toDouble());
+        rounding |=
+            output.toObject()["max_rel"].toDouble() > output.toObject()["tolerance"].toDouble();
     }
     QStringList kinds;
     for (auto it = executed.begin(); it != executed.end(); ++it)
-        kinds << QString("%1 %2").arg((*it)["count"].toInt()).arg(it.key());
+        kinds << QString("%1 %2").arg(it.value().toObject()["count"].toInt()).arg(it.key());
     qInfo("%s: verified, %.1e%s; %s", qPrintable(row), worst, rounding ? " by rounding" : "",
           kinds.isEmpty() ? "no collective" : qPrintable(kinds.join(", ")));
     return {};

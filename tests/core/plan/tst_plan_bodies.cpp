@@ -65,6 +65,30 @@ private slots:
         VERIFY_FACTORS(withIf(yes, no), "call", "i1d0");
         VERIFY_FACTORS(withIf(yes, yes), "call", "i1d0 i1d1");
     }
+    /// A tensor is an input of one and an output of the other; a body reads the former by name.
+    void nodesApartReadWhatTheyAreGiven() {
+        const auto neg = ModelBuilder(17).op("Neg", {"x"}, {"a"}).output("a", {4, 6});
+        const auto analysis = PlanCase(withIf(neg, neg), "tp=2").analyse();
+        const auto plan = lowerApart(
+            *analysis, {nodeNamed(analysis->graph(), "p"), nodeNamed(analysis->graph(), "call")});
+        QVERIFY(plan);
+        auto inputs = randomInputs(*analysis->document.model, *analysis->shapes, 1);
+        QVERIFY(inputs);
+        Buffer twos = Buffer::host(T::FLOAT, {4, 6}).value();
+        std::fill_n(reinterpret_cast<float*>(twos.data()), 24, 2.F);
+        inputs->emplace("x", twos);
+        RunOptions once;
+        once.warmups = 0;
+        once.makeEngine = [](DeviceId) { return makeOrtEngine(ortRuntime(), {}); };
+        const auto result = execute(**plan, once, *inputs);
+        QVERIFY2(result, result ? "" : result.error().text().c_str());
+        std::map<std::string, float> first;
+        for (const RunResult::Output& output : result->outputs)
+            first[output.name] = reinterpret_cast<const float*>(output.pieces.at(0).data.data())[0];
+        QCOMPARE(first.size(), std::size_t(2));
+        QCOMPARE(first["y"], -2.F);
+        QCOMPARE(first["x"], reinterpret_cast<const float*>(inputs->at("given").data())[0]);
+    }
     void shapesInsideBecomeLocal() {
         const auto yes = ModelBuilder(17)
                              .ints("wide", {4, 2, 3})
