@@ -17,8 +17,8 @@ void print(const Json& json) {
     std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
 }
 
-int list(const RuleArguments& arguments) {
-    const std::vector<OperatorRow> rows = operatorRows();
+int list(const RuleArguments& arguments, const Registry& registry) {
+    const std::vector<OperatorRow> rows = operatorRows(registry);
     if (arguments.format == Format::Json)
         print(operatorRowsJson(rows));
     else
@@ -27,7 +27,7 @@ int list(const RuleArguments& arguments) {
 }
 
 /// `Op`, `domain::Op`, or an Op that only one domain has.
-Result<NodeRequest> named(const std::string& name) {
+Result<NodeRequest> named(const std::string& name, const Registry& registry) {
     NodeRequest request;
     const std::size_t colons = name.find("::");
     if (colons != std::string::npos) {
@@ -36,10 +36,11 @@ Result<NodeRequest> named(const std::string& name) {
         return request;
     }
     request.op = name;
-    if (Registry::standard().find("", name))
+    // Those that run graphs have no entry, but the rule of what is in them.
+    if (registry.find("", name) || findExample("", name))
         return request;
     std::vector<std::string> domains;
-    for (const OperatorEntry& entry : Registry::standard().entries())
+    for (const OperatorEntry& entry : registry.entries())
         if (entry.op == name)
             domains.push_back(entry.domain);
     if (domains.size() == 1) {
@@ -47,7 +48,7 @@ Result<NodeRequest> named(const std::string& name) {
         return request;
     }
     std::string near;
-    for (const OperatorEntry& entry : Registry::standard().entries()) {
+    for (const OperatorEntry& entry : registry.entries()) {
         std::string a = entry.op, b = name;
         for (std::string* text : {&a, &b})
             for (char& c : *text)
@@ -68,12 +69,14 @@ std::string slotText(const std::string& shard) {
     return shard;
 }
 
-Result<std::shared_ptr<const Model>> modelOf(const RuleArguments& arguments) {
-    auto request = named(arguments.op);
+Result<std::shared_ptr<const Model>> modelOf(const RuleArguments& arguments,
+                                             const Registry& registry) {
+    auto request = named(arguments.op, registry);
     if (!request)
         return request.error();
     const bool plain = arguments.shapes.empty() && arguments.attributes.empty() &&
-                       arguments.opset == 0 && arguments.outputs == 0;
+                       arguments.outputShapes.empty() && arguments.opset == 0 &&
+                       arguments.outputs == 0;
     if (const OperatorExample* example = findExample(request->domain, request->op);
         plain && example != nullptr)
         return exampleModel(*example);
@@ -81,11 +84,14 @@ Result<std::shared_ptr<const Model>> modelOf(const RuleArguments& arguments) {
     request->attributes = arguments.attributes;
     request->opset = arguments.opset;
     request->outputs = arguments.outputs;
+    request->outputShapes = arguments.outputShapes;
     return oneNodeModel(*request);
 }
 
-Result<std::shared_ptr<const Analysis>> analyse(const RuleArguments& arguments) {
-    const auto model = modelOf(arguments);
+/// `own`: null for the standard rules.
+Result<std::shared_ptr<const Analysis>> analyse(const RuleArguments& arguments,
+                                                const std::shared_ptr<const Registry>& own) {
+    const auto model = modelOf(arguments, own ? *own : Registry::standard());
     if (!model)
         return model.error();
     Document document{*model, Annotations::fromModel(**model)};
@@ -102,18 +108,22 @@ Result<std::shared_ptr<const Analysis>> analyse(const RuleArguments& arguments) 
             std::cerr << "warning: " << warning << "\n";
         apply(document.annotations, outcome->edit);
     }
-    Analyser analyser;
-    return analyser.run(document, {});
+    AnalysisOptions options;
+    options.registry = own;
+    return Analyser().run(document, options);
 }
 
 }  // namespace
 
 int rule(const RuleArguments& arguments) {
+    const auto own = userRegistry(arguments.rules);
+    if (!own)
+        return fail(own.error());
     if (arguments.list)
-        return list(arguments);
+        return list(arguments, *own ? **own : Registry::standard());
     if (arguments.op.empty())
         return fail({"expected an operator, or --list", "rule"});
-    const auto analysis = analyse(arguments);
+    const auto analysis = analyse(arguments, *own);
     if (!analysis)
         return fail(analysis.error());
     if (arguments.format == Format::Json)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.h"
 
-#include "check/report.h"
+#include "check/sarif.h"
 #include "model/plain_text.h"
 #include "rules/user_rules.h"
 #include "sharding/configuration_choice.h"
@@ -33,14 +33,18 @@ Result<Bindings> parseBindings(const std::vector<std::string>& texts) {
     return bindings;
 }
 
+Result<std::shared_ptr<const Registry>> userRegistry(const std::string& path) {
+    if (path.empty())
+        return std::shared_ptr<const Registry>();
+    return loadUserRules(Registry::standard(), path);
+}
+
 Result<AnalysisOptions> analysisOptions(const Common& common) {
     auto bindings = parseBindings(common.bind);
     if (!bindings)
         return bindings.error();
     AnalysisOptions options{common.configuration, common.profile, std::move(*bindings)};
-    if (common.rules.empty())
-        return options;
-    auto registry = loadUserRules(Registry::standard(), common.rules);
+    auto registry = userRegistry(common.rules);
     if (!registry)
         return registry.error();
     options.registry = std::move(*registry);
@@ -150,7 +154,13 @@ int info(const Common& common, const std::string& nodes) {
 }
 
 int check(const Common& common) {
-    return report(common, checkJson, checkText);
+    if (common.format != Format::Sarif)
+        return report(common, checkJson, checkText);
+    const auto analysis = analyse(common);
+    if (!analysis)
+        return fail(analysis.error());
+    print(checkSarif(**analysis, {common.model, SHARDWRIGHT_VERSION, documentationFolder()}));
+    return exitCode(**analysis);
 }
 int comm(const Common& common) {
     const int status = report(common, commJson, commText);

@@ -14,7 +14,7 @@ inline constexpr int kOk = 0;
 inline constexpr int kModelErrors = 1;  ///< The model has errors, or a run does not verify.
 inline constexpr int kUsage = 2;        ///< Bad usage, or input that cannot be read.
 
-enum class Format { Text, Json };
+enum class Format { Text, Json, Sarif };
 
 /// Options that several commands share.
 struct Common {
@@ -63,10 +63,11 @@ struct PropagateArguments {
 struct RuleArguments {
     std::string op;
     bool list = false;
-    std::vector<std::string> shapes, attributes, shards;
+    std::vector<std::string> shapes, attributes, shards, outputShapes;
     std::string mesh;
     int opset = 0, outputs = 0;  ///< 0: not given.
     Format format = Format::Text;
+    std::string rules;  ///< File of rules of the user's own; empty: none.
 };
 
 /// With `nodes` (a pattern) those nodes and their tensors, else an overview.
@@ -95,6 +96,8 @@ int render(const Common& common, int argc, char** argv);
 int fail(const Error& error);
 /// DIM=N texts. Error: the text that is not of this form.
 Result<Bindings> parseBindings(const std::vector<std::string>& texts);
+/// The standard rules with those of a file; null where no file is given.
+Result<std::shared_ptr<const Registry>> userRegistry(const std::string& path);
 /// What the options of a command say of an analysis. Error: of --bind, or of the file of --rules.
 Result<AnalysisOptions> analysisOptions(const Common& common);
 

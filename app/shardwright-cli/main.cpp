@@ -57,7 +57,10 @@ int main(int argc, char** argv) {
 
     auto* check = app.add_subcommand("check", "Diagnostics of the model and its annotations");
     addModel(*check, common);
-    addFormat(*check, common);
+    static const std::map<std::string, cli::Format> reports{
+        {"text", cli::Format::Text}, {"json", cli::Format::Json}, {"sarif", cli::Format::Sarif}};
+    check->add_option("--format", common.format, "text, json or sarif (SARIF 2.1.0)")
+        ->transform(CLI::CheckedTransformer(reports));
     addAnalysis(*check, common);
     check->callback([&] { status = cli::check(common); });
 
@@ -193,12 +196,16 @@ int main(int argc, char** argv) {
     rule->add_flag("--list", rules.list, "The table of all operators");
     rule->add_option("--shape", rules.shapes,
                      "[TYPE]DIMS[=ELEMENTS] of each input in order: 4,8 int64[2]=8,4 _ (omitted)");
+    rule->add_option("--output-shape", rules.outputShapes,
+                     "[TYPE]DIMS of each output, for operators that only your rules know");
     rule->add_option("--attr", rules.attributes, "NAME=VALUE: axis=1 perm=0,2,1");
     rule->add_option("--opset", rules.opset, "Version of the operator's domain; else the newest")
         ->check(CLI::Range(1, 1 << 20));
     rule->add_option("--outputs", rules.outputs, "Number of outputs")->check(CLI::Range(1, 1024));
     rule->add_option("--mesh", rules.mesh, "Axes and sizes: dp=2,tp=4");
     rule->add_option("--shard", rules.shards, "SLOT:DIM=AXIS...: in0:0=dp, out0:1=tp");
+    rule->add_option("--rules", rules.rules,
+                     "File of rules of your own operators (docs/user-rules.md)");
     addFormat(*rule, common);
     rule->callback([&] {
         rules.format = common.format;

@@ -80,6 +80,7 @@ Table makeTable() {
     addAttention(table);
     addProducts(table);
     addMachineLearning(table);
+    addFormerVersions(table);
     return table;
 }
 

@@ -43,5 +43,6 @@ onnx::InferenceFunction both(onnx::InferenceFunction first, onnx::InferenceFunct
 void addAttention(Table& table);        ///< Attention, MultiHeadAttention, GroupQueryAttention ...
 void addProducts(Table& table);         ///< Matrix products and what is fused with them.
 void addMachineLearning(Table& table);  ///< ai.onnx.ml.
+void addFormerVersions(Table& table);   ///< ai.onnx, before shapes were inferred.
 
 }  // namespace shardwright::extra

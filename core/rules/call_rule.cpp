@@ -240,12 +240,22 @@ private:
                     link(at(node.inputs, i), graph.inputs[i]);
                 for (std::size_t i = 0; i < graph.outputs.size(); ++i)
                     linkOutput(graph, i, at(node.outputs, i));
+            } else if (op == "SequenceMap") {
+                keepWhole();
             } else if (op == "Loop") {
                 linkLoop(graph);
             } else {
                 linkScan(graph);
             }
         }
+    }
+
+    /// The body runs on the elements of a sequence, which is no tensor; so nothing can be split.
+    void keepWhole() {
+        for (const ValueId id : slotsAndCaptures(m_context.node))
+            if (id && linked(id))
+                wholeTensor(tensor(id),
+                            "the results are sequences, which stay whole on each device");
     }
 
     void linkOutput(const GraphInfo& graph, std::size_t i, ValueId outer) {
@@ -470,7 +480,7 @@ bool runsGraphs(const NodeContext& context) {
         return true;
     const std::string_view op = context.graph.opType(context.node.id);
     return !context.node.bodies.empty() && context.graph.domain(context.node.id).empty() &&
-           (op == "If" || op == "Loop" || op == "Scan");
+           (op == "If" || op == "Loop" || op == "Scan" || op == "SequenceMap");
 }
 
 std::string callObstacle(const NodeContext& context, const RuleOfNode& ruleOf) {
@@ -479,11 +489,12 @@ std::string callObstacle(const NodeContext& context, const RuleOfNode& ruleOf) {
     for (const onnx::AttributeProto& attribute : node.proto->attribute())
         if (!attribute.ref_attr_name().empty())
             return "attribute `" + attribute.name() + "` is given by the caller of the function";
+    const bool sequences = !node.function && op == "SequenceMap";
     for (const ValueId id : slotsAndCaptures(node))
-        if (std::string problem = unknownShape(context, id); !problem.empty())
+        if (std::string problem = unknownShape(context, id, sequences); !problem.empty())
             return problem;
     for (const ValueId id : node.outputs)
-        if (std::string problem = unknownShape(context, id); !problem.empty())
+        if (std::string problem = unknownShape(context, id, sequences); !problem.empty())
             return problem;
     const std::size_t inputs = node.inputs.size();
     if (!node.function && op == "Loop" && inputs < 2)

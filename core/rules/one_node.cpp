@@ -15,6 +15,7 @@ namespace shardwright {
 namespace {
 
 constexpr std::size_t kMostElements = 1 << 20;
+constexpr int kMostOutputs = 1024;
 
 std::vector<std::string> pieces(const std::string& text) {
     std::vector<std::string> parts;
@@ -103,23 +104,31 @@ bool fill(onnx::TensorProto& tensor, const std::string& elements) {
     return true;
 }
 
+std::optional<onnx::TypeProto> parsedType(const std::string& text) {
+    const std::string type = typeText(text);
+    onnx::TypeProto parsed;
+    if (!onnx::OnnxParser::Parse(parsed, type).IsOK() || !parsed.has_tensor_type())
+        return std::nullopt;
+    for (const auto& dim : parsed.tensor_type().shape().dim())
+        if (dim.has_dim_value() && dim.dim_value() < 0)
+            return std::nullopt;
+    if (type.find('[') == std::string::npos)  // Rank 0, not of unknown rank.
+        parsed.mutable_tensor_type()->mutable_shape();
+    return parsed;
+}
+
 /// Adds a graph input, or an initializer where elements are given.
 std::optional<Error> addInput(onnx::GraphProto& graph, const std::string& name,
                               const std::string& text) {
     const std::size_t equals = text.find('=');
-    const std::string type = typeText(text.substr(0, equals));
-    onnx::TypeProto parsed;
-    if (!onnx::OnnxParser::Parse(parsed, type).IsOK() || !parsed.has_tensor_type())
+    const auto type = parsedType(text.substr(0, equals));
+    if (!type)
         return badInput(text);
-    for (const auto& dim : parsed.tensor_type().shape().dim())
-        if (dim.has_dim_value() && dim.dim_value() < 0)
-            return badInput(text);
+    const onnx::TypeProto& parsed = *type;
     if (equals == std::string::npos) {
         auto& info = *graph.add_input();
         info.set_name(name);
         *info.mutable_type() = parsed;
-        if (type.find('[') == std::string::npos)  // Rank 0, not of unknown rank.
-            info.mutable_type()->mutable_tensor_type()->mutable_shape();
         return std::nullopt;
     }
     auto& tensor = *graph.add_initializer();
@@ -204,7 +213,7 @@ int outputCount(const NodeRequest& request, const onnx::NodeProto& node,
         return request.outputs;
     for (const auto& attribute : node.attribute())
         if (attribute.name() == "num_outputs")
-            return static_cast<int>(std::clamp<std::int64_t>(attribute.i(), 1, 1024));
+            return static_cast<int>(std::clamp<std::int64_t>(attribute.i(), 1, kMostOutputs));
     return schema == nullptr ? 1 : std::max(1, schema->min_output());
 }
 
@@ -240,9 +249,21 @@ Result<std::shared_ptr<const Model>> oneNodeModel(const NodeRequest& request) {
     for (const std::string& attribute : request.attributes)
         if (auto error = addAttribute(node, schema, attribute))
             return std::move(*error);
-    for (int slot = 0; slot < outputCount(request, node, schema); ++slot) {
+    const int count = std::max(
+        outputCount(request, node, schema),
+        static_cast<int>(std::min<std::size_t>(request.outputShapes.size(), kMostOutputs)));
+    for (int slot = 0; slot < count; ++slot) {
         node.add_output("out" + std::to_string(slot));
-        graph.add_output()->set_name(node.output(slot));
+        auto& output = *graph.add_output();
+        output.set_name(node.output(slot));
+        const auto index = static_cast<std::size_t>(slot);
+        if (index >= request.outputShapes.size() || request.outputShapes[index] == "_")
+            continue;
+        auto type = parsedType(request.outputShapes[index]);
+        if (!type)
+            return Error{"expected [TYPE]DIMS, found `" + request.outputShapes[index] + "`",
+                         "--output-shape"};
+        *output.mutable_type() = std::move(*type);
     }
     return Model::fromBytes(model.SerializeAsString());
 }

@@ -22,6 +22,8 @@ struct NodeRequest {
     std::vector<std::string> attributes;
     int opset = 0;    ///< 0: the newest.
     int outputs = 0;  ///< 0: as few as the operator can have.
+    /// [TYPE]DIMS of outputs in order, for operators whose shapes nobody infers; `_`: not said.
+    std::vector<std::string> outputShapes{};
 };
 
 /// Error: the text that is not of its form, and the form.

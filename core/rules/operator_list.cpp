@@ -3,6 +3,7 @@
 
 #include "rules/examples.h"
 #include "rules/proven.h"
+#include "rules/user_rules.h"
 
 #include <onnx/defs/schema.h>
 
@@ -31,8 +32,19 @@ void addUses(const std::vector<TensorMap>& maps, const char* prefix, std::vector
                     {prefix + std::to_string(slot), static_cast<int>(d)});
 }
 
+/// A rule of the user's own is nobody's to prove.
+bool isProven(const OperatorRow& row, const OperatorEntry* entry) {
+    if (entry != nullptr && !ownNotation(*entry).empty())
+        return false;
+    const auto proven = provenOperators();
+    return std::any_of(proven.begin(), proven.end(), [&](const ProvenOperator& p) {
+        return p.domain == row.domain && p.op == row.op;
+    });
+}
+
 /// `entry` may be null: an operator that has the rule of its graphs.
-OperatorRow rowOf(const std::string& domain, const std::string& op, const OperatorEntry* entry) {
+OperatorRow rowOf(const std::string& domain, const std::string& op, const OperatorEntry* entry,
+                  const Registry& registry) {
     OperatorRow row;
     row.domain = domain;
     row.op = op;
@@ -41,24 +53,23 @@ OperatorRow rowOf(const std::string& domain, const std::string& op, const Operat
         row.strict = entry->strict;
         row.strictReason = entry->strictReason;
         row.dataDependent = entry->dataDependent;
+        row.rule = ownNotation(*entry);
     }
     if (const auto* schema = onnx::OpSchemaRegistry::Schema(op, domain)) {
         row.sinceVersion = schema->SinceVersion();
         row.deprecated = schema->Deprecated();
     }
-    const auto proven = provenOperators();
-    row.proven = std::any_of(proven.begin(), proven.end(), [&](const ProvenOperator& p) {
-        return p.domain == domain && p.op == op;
-    });
+    row.proven = isProven(row, entry);
     const OperatorExample* example = findExample(domain, op);
-    if (example == nullptr)
-        return row;
-    const auto model = exampleModel(*example);
+    const auto model = example ? exampleModel(*example)
+                               : Result<std::shared_ptr<const Model>>(Error{"no example", op});
     if (!model)
         return row;
     row.example = example->graph;
-    const auto rules = RuleTable::build(*model, ShapeTable::build(*model, {}));
+    const auto rules = RuleTable::build(*model, ShapeTable::build(*model, {}), {}, registry);
     const Rule& rule = *rules->of((*model)->graph().main().nodes.back());
+    if (!rule.known && !row.rule.empty())
+        return row;  // A rule of the user's own for other shapes.
     row.rule = rule.text();
     row.factors = factorRows(rule);
     if (entry == nullptr) {
@@ -90,10 +101,10 @@ std::vector<FactorRow> factorRows(const Rule& rule) {
 std::vector<OperatorRow> operatorRows(const Registry& registry) {
     std::vector<OperatorRow> rows;
     for (const OperatorEntry& entry : registry.entries())
-        rows.push_back(rowOf(entry.domain, entry.op, &entry));
+        rows.push_back(rowOf(entry.domain, entry.op, &entry, registry));
     for (const OperatorExample& example : operatorExamples())
         if (registry.find(example.domain, example.op) == nullptr)
-            rows.push_back(rowOf(example.domain, example.op, nullptr));
+            rows.push_back(rowOf(example.domain, example.op, nullptr, registry));
     std::sort(rows.begin(), rows.end(), [](const OperatorRow& a, const OperatorRow& b) {
         return std::tie(a.domain, a.op) < std::tie(b.domain, b.op);
     });

@@ -416,6 +416,21 @@ Result<std::vector<WrittenRule>> parseRules(std::string_view text, const std::st
     }
 }
 
+std::string writtenText(const WrittenRule& written) {
+    Rule rule;
+    for (const WrittenRule::Factor& factor : written.factors)
+        rule.factors.push_back({factor.name + (factor.many ? ".." : ""), 1, factor.kind,
+                                factor.reduce, false, factor.reason});
+    const auto add = [](const std::vector<WrittenRule::Tensor>& tensors,
+                        std::vector<TensorMap>& maps) {
+        for (const WrittenRule::Tensor& tensor : tensors)
+            maps.push_back({tensor.present, tensor.shapeOnly, tensor.once, tensor.dims});
+    };
+    add(written.inputs, rule.inputs);
+    add(written.outputs, rule.outputs);
+    return rule.text();
+}
+
 std::string ruleNotation(const Rule& rule) {
     std::string text = rule.op + ": " + rule.text();
     const char* lead = " where ";

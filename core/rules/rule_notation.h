@@ -37,6 +37,10 @@ struct WrittenRule {
 /// Reads a file of rules. Error: "FILE:LINE:COLUMN" and what is wrong, was found and is allowed.
 Result<std::vector<WrittenRule>> parseRules(std::string_view text, const std::string& file);
 
+/// "b.. m k+, k+ n -> b.. m n": the tensors of a rule as it was written, without what follows
+/// `where`.
+std::string writtenText(const WrittenRule& written);
+
 /// The rule on the shapes of a node. nullopt: they do not fit it.
 std::optional<Rule> applyRule(const WrittenRule& written, const NodeContext& context);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/user_rules.h"
 
-#include "rules/rule_notation.h"
-
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -34,16 +32,26 @@ OperatorEntry entryOf(Alternatives rules) {
     entry.strict = false;
     entry.strictReason = "proposal 0007 does not cover rules of your own";
     entry.shapeOnlySlots = shapeOnlySlots(rules);
-    entry.build = [rules = std::move(rules)](const NodeContext& context) -> std::optional<Rule> {
-        for (const WrittenRule& rule : rules)
-            if (auto applied = applyRule(rule, context))
-                return applied;
-        return std::nullopt;
-    };
+    entry.build = OwnRules{std::move(rules)};
     return entry;
 }
 
 }  // namespace
+
+std::optional<Rule> OwnRules::operator()(const NodeContext& context) const {
+    for (const WrittenRule& rule : rules)
+        if (auto applied = applyRule(rule, context))
+            return applied;
+    return std::nullopt;
+}
+
+std::string ownNotation(const OperatorEntry& entry) {
+    std::string text;
+    if (const auto* own = entry.build.target<OwnRules>())
+        for (const WrittenRule& rule : own->rules)
+            text += (text.empty() ? "" : " | ") + writtenText(rule);
+    return text;
+}
 
 Result<std::shared_ptr<const Registry>> withUserRules(const Registry& base, std::string_view text,
                                                       const std::string& file) {

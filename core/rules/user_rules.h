@@ -3,12 +3,25 @@
 
 #include "model/result.h"
 #include "rules/registry.h"
+#include "rules/rule_notation.h"
 
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace shardwright {
+
+/// What builds the rules of an operator of the user's own: the first that fits the shapes counts.
+struct OwnRules {
+    std::vector<WrittenRule> rules;
+    std::optional<Rule> operator()(const NodeContext& context) const;
+};
+/// As they were written, without what follows `where`: "n d -> n d"; empty: the entry is of other
+/// origin.
+std::string ownNotation(const OperatorEntry& entry);
 
 /// The operators of `base` and those of a file of rules, which win. Several rules of one operator
 /// are tried in the order of the file; the first that fits the shapes counts. Error: what

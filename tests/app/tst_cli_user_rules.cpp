@@ -5,6 +5,7 @@
 #include "support/model_builder.h"
 
 #include <QFile>
+#include <QJsonArray>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -59,6 +60,57 @@ private slots:
         const CliResult with =
             runCli({"check", path("custom_1.onnx"), "--rules", path("custom.txt")});
         QVERIFY2(with.exitCode == 0, with.out.constData());
+    }
+
+    void theRuleCommandReadsThem() {
+        const QStringList own{"--rules", path("whole.txt")};
+        const CliResult known = runCli(QStringList{"rule", "Relu", "--shape", "4,6"} + own);
+        QCOMPARE(known.exitCode, 0);
+        QVERIFY2(known.out.contains("n d^ -> n d^") && known.out.contains("it hurts"),
+                 known.out.constData());
+        QVERIFY(!runCli({"rule", "Relu", "--shape", "4,6"}).out.contains("it hurts"));
+
+        const QStringList foo{"rule",           "com.example::Foo",
+                              "--shape",        "4,6",
+                              "--output-shape", "4,6",
+                              "--mesh",         "tp=2",
+                              "--shard",        "in0:0=tp",
+                              "--format",       "json"};
+        QCOMPARE(runCli(foo).exitCode, 1);
+        const CliResult custom = runCli(foo + QStringList{"--rules", path("custom.txt")});
+        QVERIFY2(custom.exitCode == 0, qPrintable(custom.err + custom.out));
+        QCOMPARE(custom.json()["rule"].toString(), QString("n d -> n d"));
+        QCOMPARE(custom.json()["family"].toString(), QString("user"));
+        // Its name alone is enough, as of other operators that only one domain has.
+        QCOMPARE(runCli({"rule", "Foo", "--shape", "4,6", "--output-shape", "4,6", "--rules",
+                         path("custom.txt")})
+                     .exitCode,
+                 0);
+        QCOMPARE(runCli({"rule", "Foo", "--rules", path("wrong.txt")}).exitCode, 2);
+        const CliResult badShape =
+            runCli({"rule", "Relu", "--shape", "4,6", "--output-shape", "4,-6"});
+        QCOMPARE(badShape.exitCode, 2);
+        QVERIFY2(badShape.err.contains("--output-shape"), qPrintable(badShape.err));
+    }
+
+    void theTableHasThem() {
+        const auto rowOf = [&](const QString& op, const QStringList& more) {
+            const QJsonObject json =
+                runCli(QStringList{"rule", "--list", "--format", "json"} + more).json();
+            for (const QJsonValue& row : json["operators"].toArray())
+                if (row.toObject()["operator"].toString() == op)
+                    return row.toObject();
+            return QJsonObject();
+        };
+        QVERIFY(rowOf("Foo", {}).isEmpty());
+        const QJsonObject foo = rowOf("Foo", {"--rules", path("custom.txt")});
+        QCOMPARE(foo["domain"].toString(), QString("com.example"));
+        QCOMPARE(foo["rule"].toString(), QString("n d -> n d"));
+        QCOMPARE(foo["proven"].toBool(true), false);
+        const QJsonObject relu = rowOf("Relu", {"--rules", path("whole.txt")});
+        QCOMPARE(relu["family"].toString(), QString("user"));
+        QCOMPARE(relu["proven"].toBool(true), false);
+        QCOMPARE(rowOf("Relu", {})["proven"].toBool(false), true);
     }
 
     void errorsNameFileLineAndColumn() {

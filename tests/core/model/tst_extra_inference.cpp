@@ -49,6 +49,34 @@ class TstExtraInference : public QObject {
     Q_OBJECT
 
 private slots:
+    void formerVersions() {
+        const auto old = [] { return ModelBuilder(1).input("x", {2, 3, 8}); };
+        for (const char* op : {"Relu", "Sigmoid", "Exp", "Sqrt", "Elu", "Clip", "Neg"})
+            QCOMPARE(outputs(old().op(op, {"x"}, {"y"})), QString("FLOAT 2x3x8"));
+        QCOMPARE(
+            outputs(old().input("b", {8}).op("Add", {"x", "b"}, {"y"}, "", {{"broadcast", 1}})),
+            QString("FLOAT 2x3x8"));
+        QCOMPARE(outputs(old().op("Dropout", {"x"}, {"y", "m"})),
+                 QString("FLOAT 2x3x8, FLOAT 2x3x8"));
+        QCOMPARE(outputs(old().input("z", {2, 5, 8}).op("Concat", {"x", "z"}, {"y"})),
+                 QString("FLOAT 2x8x8"));
+        QCOMPARE(outputs(old().op("Reshape", {"x"}, {"y"}, "", {{"shape", {0, -1, 4}}})),
+                 QString("FLOAT 2x6x4"));
+        QCOMPARE(outputs(old().op("Reshape", {"x"}, {"y"}, "", {{"shape", {0, -1, 5}}})),
+                 QString("FLOAT 2x?x5"));
+        QCOMPARE(
+            outputs(ModelBuilder(1)
+                        .input("a", {4, 8})
+                        .input("b", {6, 8})
+                        .input("c", {6})
+                        .op("Gemm", {"a", "b", "c"}, {"y"}, "", {{"transB", 1}, {"broadcast", 1}})),
+            QString("FLOAT 4x6"));
+        QCOMPARE(outputs(ModelBuilder(1)
+                             .input("a", {1, 2, 8, 8})
+                             .op("LpPool", {"a"}, {"y"}, "", {{"kernel_shape", {2, 2}}})),
+                 QString("FLOAT 1x2x7x7"));
+    }
+
     void attention() {
         QCOMPARE(outputs(contrib()
                              .input("x", {2, 3, 8})

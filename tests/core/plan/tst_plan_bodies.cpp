@@ -89,6 +89,41 @@ private slots:
         QCOMPARE(first["y"], -2.F);
         QCOMPARE(first["x"], reinterpret_cast<const float*>(inputs->at("given").data())[0]);
     }
+    /// A sequence is on each device; what is made of its elements may be split again.
+    void bodiesOverASequence() {
+        if (!ortRuntime())
+            QSKIP("needs ONNX Runtime's library");
+        const auto body = ModelBuilder(17)
+                              .input("element", {4, 6})
+                              .op("Add", {"element", "b"}, {"sum"})
+                              .output("sum", {4, 6});
+        ModelBuilder model(17);
+        model.input("x", {4, 6})
+            .input("z", {4, 6})
+            .input("b", {6})
+            .weight("w", {6, 8})
+            .scalar("at", 1)
+            .op("SequenceConstruct", {"x", "z"}, {"s"})
+            .op("SequenceMap", {"s"}, {"t"}, "map", {{"body", body.graph("body")}})
+            .op("SequenceAt", {"t", "at"}, {"e"})
+            .op("MatMul", {"e", "w"}, {"y"}, "mm")
+            .output("y", {4, 8});
+        const auto analysis = PlanCase(model, "tp=2").shard("w@mm:1=tp").analyse();
+        QVERIFY(analysis->count(Severity::Error) == 0);
+        const auto plan = lower(*analysis), whole = lowerUnannotated(*analysis);
+        QVERIFY2(plan, plan ? "" : plan.error().text().c_str());
+        QVERIFY2(whole, whole ? "" : whole.error().text().c_str());
+        RunOptions run;
+        run.makeEngine = [](DeviceId) { return makeOrtEngine(ortRuntime(), {}); };
+        const auto inputs = randomInputs(*analysis->document.model, *analysis->shapes, 1);
+        const auto split = execute(**plan, run, *inputs),
+                   reference = execute(**whole, run, *inputs);
+        QVERIFY2(split, split ? "" : split.error().text().c_str());
+        QVERIFY2(reference, reference ? "" : reference.error().text().c_str());
+        const TensorCheck check = checkTensor(split->outputs[0], reference->outputs[0]);
+        QVERIFY2(check.agrees, check.note.c_str());
+        QCOMPARE(split->outputs[0].pieces.size(), std::size_t{2});
+    }
     void shapesInsideBecomeLocal() {
         const auto yes = ModelBuilder(17)
                              .ints("wide", {4, 2, 3})

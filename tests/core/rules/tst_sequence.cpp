@@ -52,6 +52,25 @@ private slots:
         QVERIFY(!rule.known);
         QCOMPARE(rule.strictReason, std::string("`s` is not a tensor"));
     }
+    /// It has the rule of its body; what it gives are sequences, so that nothing of it is split.
+    void aBodyOverASequenceStaysWhole() {
+        const auto body =
+            ModelBuilder(17).input("e", {4, 8}).op("Add", {"e", "b"}, {"f"}).output("f", {4, 8});
+        const BuiltRules built(
+            ModelBuilder(17)
+                .input("x", {4, 8})
+                .input("b", {8})
+                .op("SequenceConstruct", {"x", "x"}, {"s"})
+                .op("SequenceMap", {"s", "x"}, {"t"}, "map", {{"body", body.graph("body")}})
+                .model());
+        const Rule& rule = built.named("map");
+        QVERIFY2(rule.known, rule.strictReason.c_str());
+        QCOMPARE(rule.family, std::string("data flow"));
+        QCOMPARE(rule.text(), std::string("., i1d0^ i1d1^, i2d0^ -> ."));
+        for (const Factor& factor : rule.factors)
+            QCOMPARE(factor.reason,
+                     std::string("the results are sequences, which stay whole on each device"));
+    }
     void mapsStayOnEachDevice() {
         const Rule rule = lastRule(
             ModelBuilder()
