@@ -72,6 +72,12 @@ constexpr CodeInfo kCodes[] = {
      "but such a node is not worked with.",
      "MatMul of `x` whose rows are in 4096 shards and `w` whose columns are in 4096 shards.",
      "Use fewer shards, or a coarser cut."},
+    {"SW311", Warning, "A spec inside of a body",
+     "What If, Loop, Scan and functions run inside is split as the node that holds it is, by what "
+     "follows from its inputs and outputs. Specs at the nodes of the bodies are kept, and change "
+     "nothing.",
+     "A spec for the weight of a Conv in the branch of an If.",
+     "Split the inputs or outputs of the node in the main graph."},
     {"SW412", Info, "Stage without devices",
      "A stage runs on the devices that the configuration binds it to (an axis named `pp`, or a "
      "list "

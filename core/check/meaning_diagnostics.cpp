@@ -71,6 +71,7 @@ public:
             m_result.insert(m_result.end(), diagnostics.begin(), diagnostics.end());
         tellOfExtended();
         tellOfUnboundStages();
+        tellOfSpecsInBodies();
         for (const CommEntry& entry : m_analysis.communication.entries)
             m_result.push_back(word(entry));
         return std::move(m_result);
@@ -313,6 +314,31 @@ private:
                         "(--stage-devices, or an axis `pp` in the mesh)";
             m_result.push_back(std::move(d));
         }
+    }
+
+    /// One line for the whole model: bodies run as the nodes that hold them are split.
+    void tellOfSpecsInBodies() {
+        const GraphIndex& graph = m_analysis.graph();
+        NodeId first;
+        int nodes = 0;
+        for (const NodeInfo& node : graph.nodes) {
+            const auto& specs = m_analysis.annotations.nodes[node.id.index()];
+            if (node.graph == graph.main().id || !specs || specs->specs.empty())
+                continue;
+            if (nodes++ == 0)
+                first = node.id;
+        }
+        if (nodes == 0)
+            return;
+        Diagnostic d;
+        d.code = "SW311";
+        d.severity = Severity::Warning;
+        d.node = first;
+        d.message = title(first) +
+                    "its specs change nothing: it is inside of a body, which runs as the node that "
+                    "holds it is split" +
+                    (nodes > 1 ? " (and " + std::to_string(nodes - 1) + " more)" : "");
+        m_result.push_back(std::move(d));
     }
 
     static bool splits(const NodeMeaning& meaning) {
