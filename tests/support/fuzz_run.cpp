@@ -52,7 +52,7 @@ QString FuzzRun::run(int share, const QStringList& options) {
                           "-seed=1",
                           "-timeout=10",
                           "-rss_limit_mb=1024",
-                          "-print_final_stats=1",
+                          "-entropic=0",  // It takes as long as the programs themselves.
                           "-artifact_prefix=" + textOf(findings / m_name) + "-"};
     if (std::filesystem::exists(dictionary()))
         arguments << "-dict=" + textOf(dictionary());
@@ -62,6 +62,7 @@ QString FuzzRun::run(int share, const QStringList& options) {
     process.setProcessChannelMode(QProcess::MergedChannels);
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     environment.insert("LLVM_PROFILE_FILE", textOf(m_folder / (m_name + ".profraw")));
+    environment.insert("ASAN_OPTIONS", "malloc_context_size=8");
     process.setProcessEnvironment(environment);
     process.start(textOf(m_folder / "bin" / ("fuzz_" + m_name)), arguments);
     const bool ended = process.waitForFinished((seconds + 180) * 1000);

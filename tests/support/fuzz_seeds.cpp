@@ -13,7 +13,6 @@ namespace shardwright::test {
 
 namespace {
 
-constexpr int kWindow = 24;
 constexpr int kElementsKept = 16;
 
 void dropElements(onnx::TensorProto& tensor) {
@@ -179,11 +178,11 @@ onnx::ModelProto parsed(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::vector<onnx::ModelProto> smallPieces(const onnx::ModelProto& model) {
+std::vector<onnx::ModelProto> smallPieces(const onnx::ModelProto& model, int nodes) {
     std::vector<onnx::ModelProto> pieces;
     std::set<std::string> seen;
-    for (int begin = 0; begin < model.graph().node_size(); begin += kWindow) {
-        const int end = std::min(begin + kWindow, model.graph().node_size());
+    for (int begin = 0; begin < model.graph().node_size(); begin += nodes) {
+        const int end = std::min(begin + nodes, model.graph().node_size());
         std::string operators;
         for (int i = begin; i < end; ++i)
             operators += model.graph().node(i).op_type() + ' ';
@@ -196,13 +195,13 @@ std::vector<onnx::ModelProto> smallPieces(const onnx::ModelProto& model) {
     return pieces;
 }
 
-std::vector<onnx::ModelProto> seedModels() {
+std::vector<onnx::ModelProto> seedModels(int nodes) {
     std::vector<std::filesystem::path> files = sharedModels();
     if (const char* source = std::getenv("SHARDWRIGHT_SOURCE"))
         files.push_back(std::filesystem::path(source) / "resources/examples/mlp.onnx");
     std::vector<onnx::ModelProto> seeds;
     for (const auto& file : files) {
-        std::vector<onnx::ModelProto> pieces = smallPieces(parsed(file));
+        std::vector<onnx::ModelProto> pieces = smallPieces(parsed(file), nodes);
         std::move(pieces.begin(), pieces.end(), std::back_inserter(seeds));
     }
     seeds.push_back(withFunctionAndBodies().build());
@@ -211,10 +210,10 @@ std::vector<onnx::ModelProto> seedModels() {
     return seeds;
 }
 
-int writeSeedModels(const std::filesystem::path& folder) {
+int writeSeedModels(const std::filesystem::path& folder, int nodes) {
     constexpr std::size_t kTextOneIn = 16;
     std::vector<std::string> texts;
-    for (const onnx::ModelProto& model : seedModels()) {
+    for (const onnx::ModelProto& model : seedModels(nodes)) {
         texts.push_back(model.SerializeAsString());
         if (texts.size() % kTextOneIn == 1)
             google::protobuf::TextFormat::PrintToString(model, &texts.emplace_back());
