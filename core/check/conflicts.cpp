@@ -2,16 +2,18 @@
 //
 // A conflict is priced by trying: for each assignment of axes to factors, every input is planned
 // from where it lies to what the node would read, and the node's result to where it is declared;
-// the bytes are those of the plans.
+// the bytes are those of the plans, and the time what comm/cost.h says of them on a profile.
 
 #include "check/conflicts.h"
 
+#include "comm/cost.h"
 #include "comm/reshard.h"
 #include "inference/axis_assignment.h"
 #include "inference/solve.h"
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace shardwright {
 
@@ -52,8 +54,9 @@ struct Disagreement {
 
 class Finder {
 public:
-    Finder(const Analysis& analysis, const Propagator& propagator)
-        : m_analysis(analysis), m_propagator(propagator), m_graph(analysis.graph()) {}
+    Finder(const Analysis& analysis, const Propagator& propagator, const HardwareProfile* profile)
+        : m_analysis(analysis), m_propagator(propagator), m_graph(analysis.graph()),
+          m_profile(profile) {}
 
     std::vector<PropagationConflict> run() {
         for (const NodeId node : m_graph.main().nodes) {
@@ -173,11 +176,19 @@ private:
         return layout ? m_pool.intern(std::move(*layout)) : nullptr;
     }
 
-    static std::int64_t bytesOf(const ReshardPlan& plan) {
+    /// What moves: bytes of all groups, and time where there is a profile.
+    struct Price {
         std::int64_t bytes = 0;
+        double seconds = 0;
+    };
+
+    void add(Price& price, const ReshardPlan& plan, ValueId value) const {
         for (const GroupOperation& group : plan.groups)
-            bytes += group.bytes;
-        return bytes;
+            price.bytes += group.bytes;
+        if (m_profile)
+            price.seconds +=
+                shardwright::costOf(*m_profile, m_analysis.configuration.mesh, plan, bitsOf(value))
+                    .seconds;
     }
 
     int bitsOf(ValueId value) const {
@@ -185,12 +196,12 @@ private:
     }
 
     /// nullopt: the node cannot compute like that.
-    std::optional<std::int64_t> costOf(NodeId node, const RulePtr& rule, const Tensors& tensors,
-                                       const FactorAssignment& assignment,
-                                       std::vector<LayoutRef>& inputs) {
+    std::optional<Price> priceOf(NodeId node, const RulePtr& rule, const Tensors& tensors,
+                                 const FactorAssignment& assignment,
+                                 std::vector<LayoutRef>& inputs) {
         const DeviceGroup devices = devicesOf(node);
         const Mesh& mesh = m_analysis.configuration.mesh;
-        std::int64_t bytes = 0;
+        Price price;
         inputs.assign(rule->inputs.size(), nullptr);
         for (std::size_t i = 0; i < rule->inputs.size(); ++i) {
             const ValueId value = valueAt(m_graph, slotOf(node, *rule, i));
@@ -202,8 +213,9 @@ private:
                 return std::nullopt;
             // What the file brings is everywhere.
             if (m_graph.value(value).producer && now != inputs[i])
-                bytes += bytesOf(
-                    planReshard(piecesOf(*now), ReduceKind::None, *inputs[i], mesh, bitsOf(value)));
+                add(price,
+                    planReshard(piecesOf(*now), ReduceKind::None, *inputs[i], mesh, bitsOf(value)),
+                    value);
         }
         std::vector<const TensorInfo*> infos;
         static const TensorInfo none;
@@ -223,13 +235,16 @@ private:
                 return std::nullopt;
             const auto partial = solution.cells->partialFactors(o);
             const ReduceKind reduce =
-                partial.empty() ? ReduceKind::None
-                                : rule->factors[static_cast<std::size_t>(partial.front())].reduce;
+                partial.empty()
+                    ? ReduceKind::None
+                    : solution.cells->rule->factors[static_cast<std::size_t>(partial.front())]
+                          .reduce;
             if (reduce != ReduceKind::None || target != solution.natural[o])
-                bytes += bytesOf(planReshard(piecesOf(*solution.cells, o), reduce, *target, mesh,
-                                             bitsOf(value)));
+                add(price,
+                    planReshard(piecesOf(*solution.cells, o), reduce, *target, mesh, bitsOf(value)),
+                    value);
         }
-        return bytes;
+        return price;
     }
 
     std::string titleOf(NodeId node, const Rule& rule, const Tensors& tensors,
@@ -256,20 +271,20 @@ private:
     void price(NodeId node, const Rule&, const Tensors& tensors, PropagationConflict& conflict) {
         const RulePtr& rule = m_analysis.rules->of(node);
         struct Priced {
-            std::int64_t bytes;
+            Price price;
             FactorAssignment assignment;
             std::vector<LayoutRef> inputs;
         };
         std::vector<Priced> priced;
         for (FactorAssignment& assignment : enumerateAssignments(*rule, tensors)) {
             std::vector<LayoutRef> inputs;
-            const auto bytes = costOf(node, rule, tensors, assignment, inputs);
+            const auto price = priceOf(node, rule, tensors, assignment, inputs);
             // A way that splits nothing is always there; one that splits more for the same bytes is
             // better.
             const bool known = std::any_of(priced.begin(), priced.end(),
                                            [&](const Priced& p) { return p.inputs == inputs; });
-            if (bytes && !known)
-                priced.push_back({*bytes, std::move(assignment), std::move(inputs)});
+            if (price && !known)
+                priced.push_back({*price, std::move(assignment), std::move(inputs)});
         }
         std::stable_sort(priced.begin(), priced.end(), [](const Priced& a, const Priced& b) {
             const auto shards = [](const Priced& p) {
@@ -278,7 +293,8 @@ private:
                     n *= shardsOf(axes);
                 return n;
             };
-            return std::pair(a.bytes, -shards(a)) < std::pair(b.bytes, -shards(b));
+            return std::tuple(a.price.seconds, a.price.bytes, -shards(a)) <
+                   std::tuple(b.price.seconds, b.price.bytes, -shards(b));
         });
         std::vector<const FactorAssignment*> offered;
         for (const Priced& way : priced) {
@@ -291,8 +307,10 @@ private:
             if (offered.size() == kFixes || std::any_of(offered.begin(), offered.end(), splitsLess))
                 continue;
             offered.push_back(&way.assignment);
-            conflict.fixes.push_back({titleOf(node, *rule, tensors, way.assignment), way.bytes,
-                                      editOf(node, *rule, way.inputs)});
+            conflict.fixes.push_back({titleOf(node, *rule, tensors, way.assignment),
+                                      way.price.bytes, editOf(node, *rule, way.inputs)});
+            if (m_profile)
+                conflict.fixes.back().seconds = way.price.seconds;
         }
     }
 
@@ -317,6 +335,7 @@ private:
     const Analysis& m_analysis;
     const Propagator& m_propagator;
     const GraphIndex& m_graph;
+    const HardwareProfile* m_profile;
     LayoutPool m_pool;
     std::vector<PropagationConflict> m_conflicts;
 };
@@ -324,8 +343,9 @@ private:
 }  // namespace
 
 std::vector<PropagationConflict> findConflicts(const Analysis& analysis,
-                                               const Propagator& propagator) {
-    return Finder(analysis, propagator).run();
+                                               const Propagator& propagator,
+                                               const HardwareProfile* profile) {
+    return Finder(analysis, propagator, profile).run();
 }
 
 }  // namespace shardwright

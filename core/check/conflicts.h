@@ -11,8 +11,9 @@ ProposalSource sourceOf(const Propagator& propagator, TensorSlot slot, ValueId v
 
 /// Nodes whose tensors disagree after a propagation, in the order of nodes: one factor with axes of
 /// which none continues the other, or one axis on two factors. With fixes for the first kPriced of
-/// them.
+/// them, priced by `profile` (comm/cost.h), or by bytes where it is null.
 std::vector<PropagationConflict> findConflicts(const Analysis& analysis,
-                                               const Propagator& propagator);
+                                               const Propagator& propagator,
+                                               const HardwareProfile* profile = nullptr);
 
 }  // namespace shardwright

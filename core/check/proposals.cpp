@@ -241,12 +241,12 @@ private:
 /// again until there are no more.
 class Rounds {
 public:
-    Rounds(const Analysis& analysis, const Propagator& propagator)
-        : m_analysis(analysis), m_propagator(propagator) {}
+    Rounds(const Analysis& analysis, const Propagator& propagator, const HardwareProfile* profile)
+        : m_analysis(analysis), m_propagator(propagator), m_profile(profile) {}
 
     Proposals run() {
         m_result.space = std::make_shared<AxisSpace>(m_propagator.space());
-        m_result.conflicts = findConflicts(m_analysis, m_propagator);
+        m_result.conflicts = findConflicts(m_analysis, m_propagator, m_profile);
         Analysis now = m_analysis;
         // Axes of placements are numbers of one propagation only.
         const bool meshOnly =
@@ -313,6 +313,7 @@ private:
 
     const Analysis& m_analysis;
     const Propagator& m_propagator;
+    const HardwareProfile* m_profile;
     MeaningCache m_cache;
     std::map<Key, std::size_t> m_index;  ///< Of proposals of earlier rounds.
     Proposals m_result;
@@ -321,20 +322,21 @@ private:
 }  // namespace
 
 Result<Proposals> proposeLayouts(const Analysis& analysis, const PropagationOptions& options,
-                                 const CancelToken& cancel) {
+                                 const CancelToken& cancel, const HardwareProfile* profile) {
     if (!analysis.hasConfiguration)
         return Error{"the model has no device configuration yet", {}};
     Propagator propagator(analysis.meaningInput(), options);
     propagator.run(analysis.annotations, cancel);
     if (cancel.cancelled())
         return Error{"cancelled", {}};
-    return proposeLayouts(analysis, propagator);
+    return proposeLayouts(analysis, propagator, profile);
 }
 
-Result<Proposals> proposeLayouts(const Analysis& analysis, const Propagator& propagator) {
+Result<Proposals> proposeLayouts(const Analysis& analysis, const Propagator& propagator,
+                                 const HardwareProfile* profile) {
     if (!analysis.hasConfiguration)
         return Error{"the model has no device configuration yet", {}};
-    return Rounds(analysis, propagator).run();
+    return Rounds(analysis, propagator, profile).run();
 }
 
 Result<std::vector<int>> parseAxisPriorities(const Mesh& mesh,

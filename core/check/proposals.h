@@ -3,10 +3,12 @@
 
 #include "check/assign.h"
 #include "check/report.h"
+#include "comm/hardware_profile.h"
 #include "inference/propagation.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,8 @@ struct ConflictFix {
     std::string title;
     std::int64_t bytes = 0;
     Edit edit;
+    /// On the hardware profile that was given: what has to move, one after the other.
+    std::optional<double> seconds{};
 };
 
 /// Tensors of a node that contradict each other.
@@ -43,7 +47,8 @@ struct PropagationConflict {
     NodeId node;
     std::string message;
     std::vector<ProposalSource> sources;  ///< The axes that cannot go together.
-    std::vector<ConflictFix> fixes;       ///< Cheapest first, at most three.
+    /// Cheapest first (fastest first on a hardware profile), at most three.
+    std::vector<ConflictFix> fixes;
 };
 
 struct Proposals {
@@ -57,11 +62,13 @@ struct Proposals {
 
 /// Runs propagation on an analysis and works out what it proposes. Applying `acceptAll` to the
 /// document adds no errors: whatever propagation says of a node is tried with the meaning of the
-/// file, and what has none is resharded there, else left out.
+/// file, and what has none is resharded there, else left out. `profile`: fixes of conflicts are
+/// priced by it; null: by bytes.
 Result<Proposals> proposeLayouts(const Analysis& analysis, const PropagationOptions& options,
-                                 const CancelToken& = {});
+                                 const CancelToken& = {}, const HardwareProfile* profile = nullptr);
 /// Likewise, on a propagation that has run.
-Result<Proposals> proposeLayouts(const Analysis& analysis, const Propagator& propagator);
+Result<Proposals> proposeLayouts(const Analysis& analysis, const Propagator& propagator,
+                                 const HardwareProfile* profile = nullptr);
 
 /// Priorities of axes from `AXIS=N` texts. Errors: no such axis, not a number.
 Result<std::vector<int>> parseAxisPriorities(const Mesh& mesh,

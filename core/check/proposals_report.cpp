@@ -4,6 +4,8 @@
 #include "model/plain_text.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 namespace shardwright {
 
@@ -65,6 +67,12 @@ std::string bytesText(std::int64_t bytes) {
     return bytes == 0 ? "no bytes" : std::to_string(bytes) + " bytes";
 }
 
+std::string secondsText(double seconds) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.4g us", seconds * 1e6);
+    return text.data();
+}
+
 }  // namespace
 
 Json proposalsJson(const Analysis& analysis, const Proposals& proposals,
@@ -95,8 +103,10 @@ Json proposalsJson(const Analysis& analysis, const Proposals& proposals,
         entry["sources"] = sourcesJson(graph, space, c.sources);
         entry["fixes"] = Json::array();
         for (const ConflictFix& fix : c.fixes)
-            entry["fixes"].push_back(
-                {{"title", fix.title}, {"bytes", fix.bytes}, {"edit", editJson(graph, fix.edit)}});
+            entry["fixes"].push_back({{"title", fix.title},
+                                      {"bytes", fix.bytes},
+                                      {"seconds", fix.seconds ? Json(*fix.seconds) : Json()},
+                                      {"edit", editJson(graph, fix.edit)}});
         json["conflicts"].push_back(std::move(entry));
     }
     for (const NodeId node : proposals.left)
@@ -128,7 +138,8 @@ std::string proposalsText(const Analysis& analysis, const Proposals& proposals) 
         line("", "conflict at " + nodeText(c.node) + ": " + c.message);
         wordsOf(c.sources);
         for (const ConflictFix& fix : c.fixes)
-            line("    ", "fix: " + fix.title + ", " + bytesText(fix.bytes));
+            line("    ", "fix: " + fix.title + ", " + bytesText(fix.bytes) +
+                             (fix.seconds ? ", " + secondsText(*fix.seconds) : ""));
     }
     for (const NodeId node : proposals.left)
         line("", "nothing proposed for " + nodeText(node));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/proposals.h"
 
+#include "comm/cost.h"
 #include "sharding/shard_text.h"
 #include "support/generated_transformer.h"
 #include "support/model_builder.h"
@@ -8,6 +9,7 @@
 
 #include <QtTest>
 
+#include <cmath>
 #include <set>
 
 using namespace shardwright;
@@ -241,6 +243,40 @@ private slots:
         }
         QVERIFY(analysis->count(Severity::Error) > 0);
         QCOMPARE(errorsOf(*analysed(accepted(*analysis, *proposals))), std::string());
+    }
+
+    /// a + S/B of what the communication view shows once the fix is applied.
+    void fixesArePricedByAHardwareProfile() {
+        const auto analysis = analysed(contradiction());
+        for (const double latency : {1e-6, 1e-3}) {
+            HardwareProfile profile;
+            profile.links.push_back({"wire", {}, 0, latency, 1e9, {}});
+            const auto proposals = proposeLayouts(*analysis, {}, {}, &profile);
+            QVERIFY(proposals && !proposals->conflicts.empty());
+            const auto& fixes = proposals->conflicts.front().fixes;
+            QVERIFY(!fixes.empty());
+            double before = 0;
+            for (const ConflictFix& fix : fixes) {
+                QVERIFY(fix.seconds && *fix.seconds >= before);
+                before = *fix.seconds;
+                Document document = analysis->document;
+                apply(document.annotations, fix.edit);
+                const auto fixed = analysed(document);
+                const double expected =
+                    costOf(profile, fixed->configuration.mesh, fixed->communication, *fixed->shapes)
+                        .seconds;
+                QVERIFY(expected > latency);
+                QVERIFY2(std::abs(*fix.seconds - expected) < 1e-9 * expected + 1e-15,
+                         fix.title.c_str());
+            }
+            const Json json = proposalsJson(*analysis, *proposals, {});
+            QCOMPARE(json["conflicts"][0]["fixes"][0]["seconds"].get<double>(), *fixes[0].seconds);
+            QVERIFY(proposalsText(*analysis, *proposals).find(" us\n") != std::string::npos);
+        }
+        const auto byBytes = proposeLayouts(*analysis, {});
+        QVERIFY(!byBytes->conflicts[0].fixes[0].seconds);
+        QVERIFY(proposalsJson(*analysis, *byBytes, {})["conflicts"][0]["fixes"][0]["seconds"]
+                    .is_null());
     }
 
     void annotationsThatContradictEachOtherStayForThePersonToMend() {
