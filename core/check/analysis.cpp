@@ -7,6 +7,8 @@
 #include "rules/registry.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace shardwright {
 
@@ -16,9 +18,35 @@ int Analysis::count(Severity severity) const {
                       [severity](const Diagnostic& d) { return d.severity == severity; }));
 }
 
+bool Analysis::covers(NodeId node) const {
+    return !isPiece() || std::binary_search(piece.begin(), piece.end(), node);
+}
+
 MeaningInput Analysis::meaningInput() const {
     return {document.model, shapes, rules, &configuration, &annotations};
 }
+
+namespace {
+
+std::string chooseConfiguration(const std::vector<std::string>& names, const std::string& wanted) {
+    if (!wanted.empty() || names.empty())
+        return wanted;
+    const bool hasDefault = std::find(names.begin(), names.end(), "default") != names.end();
+    return names.size() > 1 && hasDefault ? "default" : names.front();
+}
+
+void sortDiagnostics(std::vector<Diagnostic>& diagnostics) {
+    std::stable_sort(diagnostics.begin(), diagnostics.end(),
+                     [](const Diagnostic& a, const Diagnostic& b) {
+                         return std::pair(a.severity, a.node) < std::pair(b.severity, b.node);
+                     });
+}
+
+void append(std::vector<Diagnostic>& to, std::vector<Diagnostic> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(to));
+}
+
+}  // namespace
 
 struct Analyser::Impl {
     std::shared_ptr<const Model> model;
@@ -56,31 +84,41 @@ struct Analyser::Impl {
         plans = std::make_unique<CommCache>();
         return true;
     }
+
+    /// `analysis`: all but its meaning and what follows from it.
+    void workOutFirst(const Analysis& analysis, MeaningRun& run, const FirstPiece& first,
+                      const CancelToken& cancel) {
+        run.workOut(first.atOnce, cancel);
+        if (run.isDone())
+            return;
+        run.workOut(first.nodes, cancel);
+        if (run.isDone() || cancel.cancelled())
+            return;
+        auto piece = std::make_shared<Analysis>(analysis);
+        piece->piece = first.nodes;
+        std::ranges::sort(piece->piece);
+        const auto same = std::ranges::unique(piece->piece);
+        piece->piece.erase(same.begin(), same.end());
+        piece->meaning = run.soFar();
+        piece->communication =
+            findCommunication(piece->meaningInput(), piece->meaning, *plans, piece->piece);
+        for (const auto* known :
+             {&std::as_const(modelDiagnostics), &analysis.annotations.diagnostics})
+            std::ranges::copy_if(*known, std::back_inserter(piece->diagnostics),
+                                 [&](const Diagnostic& d) { return piece->covers(d.node); });
+        append(piece->diagnostics, diagnoseMeaning(*piece, meanings->pool(), *words, piece->piece));
+        sortDiagnostics(piece->diagnostics);
+        first.deliver(std::move(piece));
+    }
 };
 
 Analyser::Analyser() : m_impl(std::make_unique<Impl>()) {}
 Analyser::~Analyser() = default;
 
-namespace {
-
-std::string chooseConfiguration(const std::vector<std::string>& names, const std::string& wanted) {
-    if (!wanted.empty() || names.empty())
-        return wanted;
-    const bool hasDefault = std::find(names.begin(), names.end(), "default") != names.end();
-    return names.size() > 1 && hasDefault ? "default" : names.front();
-}
-
-void sortDiagnostics(std::vector<Diagnostic>& diagnostics) {
-    std::stable_sort(diagnostics.begin(), diagnostics.end(),
-                     [](const Diagnostic& a, const Diagnostic& b) {
-                         return std::pair(a.severity, a.node) < std::pair(b.severity, b.node);
-                     });
-}
-
-}  // namespace
-
-Result<std::shared_ptr<const Analysis>>
-Analyser::run(const Document& document, const AnalysisOptions& options, const CancelToken& cancel) {
+Result<std::shared_ptr<const Analysis>> Analyser::run(const Document& document,
+                                                      const AnalysisOptions& options,
+                                                      const CancelToken& cancel,
+                                                      const FirstPiece& first) {
     if (!m_impl->prepare(document, options, cancel))
         return Error{"cancelled", ""};
     auto analysis = std::make_shared<Analysis>();
@@ -102,16 +140,16 @@ Analyser::run(const Document& document, const AnalysisOptions& options, const Ca
     analysis->annotations = decodeAnnotations(document, *analysis->shapes, analysis->configuration,
                                               pool, *m_impl->annotations);
     const MeaningInput input = analysis->meaningInput();
-    analysis->meaning = completeMeaning(input, *m_impl->meanings, cancel);
+    MeaningRun run(input, *m_impl->meanings);
+    if (first.deliver && !first.nodes.empty())
+        m_impl->workOutFirst(*analysis, run, first, cancel);
+    analysis->meaning = run.finish(cancel);
     if (cancel.cancelled())
         return Error{"cancelled", ""};
     analysis->communication = findCommunication(input, analysis->meaning, *m_impl->plans);
     analysis->diagnostics = m_impl->modelDiagnostics;
-    const auto add = [&](std::vector<Diagnostic> more) {
-        std::move(more.begin(), more.end(), std::back_inserter(analysis->diagnostics));
-    };
-    add(analysis->annotations.diagnostics);
-    add(diagnoseMeaning(*analysis, pool, *m_impl->words));
+    append(analysis->diagnostics, analysis->annotations.diagnostics);
+    append(analysis->diagnostics, diagnoseMeaning(*analysis, pool, *m_impl->words));
     sortDiagnostics(analysis->diagnostics);
     return std::shared_ptr<const Analysis>(std::move(analysis));
 }

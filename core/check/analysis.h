@@ -5,6 +5,7 @@
 #include "inference/meaning.h"
 #include "sharding/diagnostic.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,10 +34,27 @@ struct Analysis {
     Meaning meaning;
     Communication communication;
     std::vector<Diagnostic> diagnostics;  ///< All codes, errors first, then by node.
+    /// Empty: all is there. Else a first piece, in which these nodes (ascending), and the layouts
+    /// of all that they follow from, are as in the whole. Diagnostics and communication are of
+    /// these nodes only (a reshard for several consumers stands at the first of them). Other nodes
+    /// have the layouts of the completion that `meaning.basis` names, or none.
+    std::vector<NodeId> piece;
 
+    bool isPiece() const { return !piece.empty(); }
+    /// Whether all of the node is there.
+    bool covers(NodeId node) const;
     int count(Severity severity) const;
     MeaningInput meaningInput() const;
     const GraphIndex& graph() const { return document.graph(); }
+};
+
+/// What somebody looks at while an analysis runs, and wants to know before the rest.
+struct FirstPiece {
+    std::vector<NodeId> nodes;
+    /// Gets the piece, in the thread that runs the analysis. Not called where nothing is put off.
+    std::function<void(std::shared_ptr<const Analysis>)> deliver{};
+    /// What takes so few nodes is done before anybody notices: nothing is put off.
+    std::size_t atOnce = 1000;
 };
 
 /// Runs analyses and keeps what can be kept between them (shapes and rules by bindings, solutions,
@@ -45,9 +63,11 @@ class Analyser {
 public:
     Analyser();
     ~Analyser();
-    /// Error: an unknown configuration name (lists those there are), or cancelled.
-    Result<std::shared_ptr<const Analysis>>
-    run(const Document& document, const AnalysisOptions& options, const CancelToken& = {});
+    /// Error: an unknown configuration name (lists those there are), or cancelled. The result is
+    /// the same whatever is wanted first.
+    Result<std::shared_ptr<const Analysis>> run(const Document& document,
+                                                const AnalysisOptions& options,
+                                                const CancelToken& = {}, const FirstPiece& = {});
 
 private:
     struct Impl;

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 namespace shardwright {
 
@@ -25,6 +27,12 @@ std::string listDevices(const DeviceGroup& devices) {
 
 }  // namespace
 
+/// What is said of one node.
+struct NodeWords {
+    std::vector<Diagnostic> diagnostics;
+    bool extended = false;  ///< It is split in a way that only profile extended knows.
+};
+
 struct MeaningDiagnosticsCache::Impl {
     std::uint64_t revision = 0;  ///< Of the meaning that the rest is of.
     Profile profile = Profile::Extended;
@@ -32,6 +40,8 @@ struct MeaningDiagnosticsCache::Impl {
         nodes;                   ///< By place in the topological order; without silent ones.
     std::vector<bool> extended;  ///< By NodeId: split in a way that only profile extended knows.
     std::map<std::string, int, std::less<>> extendedByOperator;  ///< How many.
+    std::uint64_t earlyRevision = 0;  ///< Of the meaning that `early` is of.
+    std::map<int, NodeWords> early;   ///< Of nodes that somebody wanted before the whole.
 };
 
 MeaningDiagnosticsCache::MeaningDiagnosticsCache() : m_impl(std::make_unique<Impl>()) {}
@@ -41,31 +51,34 @@ MeaningDiagnosticsCache::~MeaningDiagnosticsCache() = default;
 class MeaningWords {
 public:
     MeaningWords(const Analysis& analysis, LayoutPool& pool, MeaningDiagnosticsCache& cache)
-        : m_analysis(analysis), m_pool(pool), m_known(*cache.m_impl) {}
+        : m_analysis(analysis), m_pool(pool), m_known(*cache.m_impl) {
+        for (const MeaningProblem& problem : analysis.meaning.problems)
+            m_problems[problem.node].push_back(&problem);
+    }
 
     std::vector<Diagnostic> run() {
         const Meaning& meaning = m_analysis.meaning;
-        const Profile profile = m_analysis.options.profile;
-        const bool goesOn =
-            meaning.basis != 0 && meaning.basis == m_known.revision && profile == m_known.profile;
+        const bool goesOn = this->goesOn();
+        auto early = std::move(m_known.early);
+        if (m_known.earlyRevision != meaning.revision)
+            early.clear();
         if (!goesOn) {
             m_known = {};
-            m_known.profile = profile;
+            m_known.profile = profile();
             m_known.extended.resize(m_analysis.graph().nodes.size());
         }
+        m_known.early.clear();
         m_known.revision = meaning.revision;
         const std::vector<NodeId>& nodes =
             goesOn ? meaning.redone : m_analysis.graph().main().order;
-        for (const NodeId id : nodes)
-            m_known.nodes.erase(placeOf(id));
-        const std::unordered_set<NodeId> anew(nodes.begin(), nodes.end());
-        for (const MeaningProblem& problem : meaning.problems)
-            if (anew.contains(problem.node))
-                say(word(problem));
         for (const NodeId id : nodes) {
-            checkRule(id);
-            if (profile == Profile::Strict)
-                checkStrictSpecs(id);
+            const int place = placeOf(id);
+            const auto known = early.find(place);
+            NodeWords words = known == early.end() ? wordsOf(id) : std::move(known->second);
+            countExtended(id, words.extended);
+            m_known.nodes.erase(place);
+            if (!words.diagnostics.empty())
+                m_known.nodes.emplace(place, std::move(words.diagnostics));
         }
         for (const auto& [place, diagnostics] : m_known.nodes)
             m_result.insert(m_result.end(), diagnostics.begin(), diagnostics.end());
@@ -77,11 +90,56 @@ public:
         return std::move(m_result);
     }
 
+    std::vector<Diagnostic> runOn(std::span<const NodeId> nodes) {
+        const Meaning& meaning = m_analysis.meaning;
+        const bool goesOn = this->goesOn();
+        if (std::exchange(m_known.earlyRevision, meaning.revision) != meaning.revision)
+            m_known.early.clear();
+        const std::unordered_set<NodeId> redone(meaning.redone.begin(), meaning.redone.end());
+        std::map<int, NodeId> places;
+        for (const NodeId id : nodes)
+            places.emplace(placeOf(id), id);
+        places.erase(-1);
+        for (const auto& [place, id] : places) {
+            const std::vector<Diagnostic>* said = nullptr;
+            if (goesOn && !redone.contains(id)) {
+                const auto known = m_known.nodes.find(place);
+                said = known == m_known.nodes.end() ? nullptr : &known->second;
+            } else {
+                const auto [it, isNew] = m_known.early.try_emplace(place);
+                if (isNew)
+                    it->second = wordsOf(id);
+                said = &it->second.diagnostics;
+            }
+            if (said)
+                m_result.insert(m_result.end(), said->begin(), said->end());
+        }
+        for (const CommEntry& entry : m_analysis.communication.entries)
+            m_result.push_back(word(entry));
+        return std::move(m_result);
+    }
+
 private:
     const NodeInfo& node(NodeId id) const { return m_analysis.graph().node(id); }
     const Mesh& mesh() const { return m_analysis.configuration.mesh; }
     int placeOf(NodeId id) const { return (*m_analysis.meaning.positions)[id.index()]; }
-    void say(Diagnostic d) { m_known.nodes[placeOf(d.node)].push_back(std::move(d)); }
+    Profile profile() const { return m_analysis.options.profile; }
+    bool goesOn() const {
+        return m_analysis.meaning.basis != 0 && m_analysis.meaning.basis == m_known.revision &&
+               profile() == m_known.profile;
+    }
+    void say(Diagnostic d) { m_words.diagnostics.push_back(std::move(d)); }
+
+    NodeWords wordsOf(NodeId id) {
+        m_words = {};
+        if (const auto it = m_problems.find(id); it != m_problems.end())
+            for (const MeaningProblem* problem : it->second)
+                say(word(*problem));
+        checkRule(id);
+        if (profile() == Profile::Strict)
+            checkStrictSpecs(id);
+        return std::move(m_words);
+    }
 
     std::string title(NodeId id) const {
         const GraphIndex& graph = m_analysis.graph();
@@ -239,7 +297,7 @@ private:
         const RulePtr& rule = m_analysis.rules->of(id);
         const bool strict = m_analysis.options.profile == Profile::Strict;
         const bool beyondProposal = takesPart && rule->known && !rule->strict && splits(meaning);
-        countExtended(id, beyondProposal);
+        m_words.extended = beyondProposal;
         if (takesPart && !rule->known) {
             Diagnostic d;
             d.code = "SW306";
@@ -414,12 +472,20 @@ private:
     const Analysis& m_analysis;
     LayoutPool& m_pool;
     MeaningDiagnosticsCache::Impl& m_known;
+    std::unordered_map<NodeId, std::vector<const MeaningProblem*>> m_problems;
+    NodeWords m_words;  ///< Of the node that is looked at.
     std::vector<Diagnostic> m_result;
 };
 
 std::vector<Diagnostic> diagnoseMeaning(const Analysis& analysis, LayoutPool& pool,
                                         MeaningDiagnosticsCache& cache) {
     return MeaningWords(analysis, pool, cache).run();
+}
+
+std::vector<Diagnostic> diagnoseMeaning(const Analysis& soFar, LayoutPool& pool,
+                                        MeaningDiagnosticsCache& cache,
+                                        std::span<const NodeId> nodes) {
+    return MeaningWords(soFar, pool, cache).runOn(nodes);
 }
 
 }  // namespace shardwright

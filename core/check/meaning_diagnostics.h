@@ -3,6 +3,8 @@
 
 #include "check/analysis.h"
 
+#include <span>
+
 namespace shardwright {
 
 /// Remembers what was said of each node of the last meaning; keep it across edits.
@@ -22,5 +24,10 @@ private:
 /// basis.
 std::vector<Diagnostic> diagnoseMeaning(const Analysis& analysis, LayoutPool& pool,
                                         MeaningDiagnosticsCache& cache);
+/// Those of some nodes, of an analysis whose meaning is still being worked out. What is found is
+/// kept for the whole.
+std::vector<Diagnostic> diagnoseMeaning(const Analysis& soFar, LayoutPool& pool,
+                                        MeaningDiagnosticsCache& cache,
+                                        std::span<const NodeId> nodes);
 
 }  // namespace shardwright

@@ -276,8 +276,21 @@ Json PortableAnnotations::toJson() const {
 }
 
 Result<PortableAnnotations> PortableAnnotations::fromJson(std::string_view text) {
-    const Json json = Json::parse(text, nullptr, false);
-    if (json.is_discarded() || !json.is_object())
+    Json json;
+    try {
+        json = Json::parse(text);
+    } catch (const Json::parse_error& error) {
+        // `byte` counts from 1, and is the last one read.
+        const std::string_view read = text.substr(0, error.byte == 0 ? 0 : error.byte - 1);
+        const std::size_t lineBreak = read.rfind('\n');
+        return Error{
+            "this is not JSON: line " +
+                std::to_string(std::count(read.begin(), read.end(), '\n') + 1) + ", column " +
+                std::to_string(read.size() -
+                               (lineBreak == std::string_view::npos ? 0 : lineBreak + 1) + 1),
+            {}};
+    }
+    if (!json.is_object())
         return Error{"this is not a JSON object", {}};
     Reader reader(json);
     if (reader.text("format") != kFormat)

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 namespace shardwright {
 
@@ -43,6 +45,7 @@ struct NodeReshards {
     std::vector<Input> inputs;
     std::vector<CommEntry> halos;
     std::vector<CommEntry> outputs;
+    bool empty() const { return inputs.empty() && halos.empty() && outputs.empty(); }
 };
 
 struct CommCache::Impl {
@@ -51,6 +54,8 @@ struct CommCache::Impl {
     std::uint64_t revision = 0;  ///< Of the meaning that `nodes` is of.
     std::map<int, NodeReshards>
         nodes;  ///< By place in the topological order; without those that move nothing.
+    std::uint64_t earlyRevision = 0;    ///< Of the meaning that `early` is of.
+    std::map<int, NodeReshards> early;  ///< Of nodes that somebody wanted before the whole.
 };
 
 CommCache::CommCache() : m_impl(std::make_unique<Impl>()) {}
@@ -80,33 +85,59 @@ public:
     }
 
     Communication run() {
-        if (m_meaning.basis != 0 && m_meaning.basis == m_cache.revision) {
-            for (const NodeId node : m_meaning.redone)
-                findReshards(node);
-        } else {
+        const bool goesOn = m_meaning.basis != 0 && m_meaning.basis == m_cache.revision;
+        if (!goesOn)
             m_cache.nodes.clear();
-            for (const NodeId node : m_graph.main().order)
-                findReshards(node);
+        if (m_cache.earlyRevision != m_meaning.revision)
+            m_cache.early.clear();
+        for (const NodeId node : goesOn ? m_meaning.redone : m_graph.main().order) {
+            const int place = placeOf(node);
+            m_cache.nodes.erase(place);
+            const auto known = m_cache.early.find(place);
+            NodeReshards found =
+                known == m_cache.early.end() ? findReshards(node) : std::move(known->second);
+            if (!found.empty())
+                m_cache.nodes.emplace(place, std::move(found));
         }
+        m_cache.early.clear();
         m_cache.revision = m_meaning.revision;
-        for (const auto& [place, reshards] : m_cache.nodes) {
-            for (const NodeReshards::Input& input : reshards.inputs)
-                take(input);
-            for (const auto* entries : {&reshards.halos, &reshards.outputs})
-                for (const CommEntry& entry : *entries)
-                    take(entry);
+        for (const auto& [place, reshards] : m_cache.nodes)
+            take(reshards);
+        return std::move(m_result);
+    }
+
+    Communication runOn(std::span<const NodeId> nodes) {
+        const bool goesOn = m_meaning.basis != 0 && m_meaning.basis == m_cache.revision;
+        const std::unordered_set<NodeId> redone(m_meaning.redone.begin(), m_meaning.redone.end());
+        if (std::exchange(m_cache.earlyRevision, m_meaning.revision) != m_meaning.revision)
+            m_cache.early.clear();
+        std::map<int, NodeId> places;
+        for (const NodeId node : nodes)
+            places.emplace(placeOf(node), node);
+        for (const auto& [place, node] : places) {
+            if (place < 0)
+                continue;
+            if (goesOn && !redone.contains(node)) {
+                if (const auto known = m_cache.nodes.find(place); known != m_cache.nodes.end())
+                    take(known->second);
+                continue;
+            }
+            const auto [it, isNew] = m_cache.early.try_emplace(place);
+            if (isNew)
+                it->second = findReshards(node);
+            take(it->second);
         }
         return std::move(m_result);
     }
 
 private:
-    void findReshards(NodeId id) {
-        const int place = (*m_meaning.positions)[id.index()];
-        m_cache.nodes.erase(place);
+    int placeOf(NodeId node) const { return (*m_meaning.positions)[node.index()]; }
+
+    NodeReshards findReshards(NodeId id) {
+        NodeReshards found;
         const NodeMeaning& meaning = m_meaning.nodes[id.index()];
         if (meaning.everywhere)
-            return;
-        NodeReshards found;
+            return found;
         for (std::size_t slot = 0; slot < meaning.inputs.size(); ++slot)
             findInput(m_graph.node(id), slot, meaning.inputs[slot], found);
         if (meaning.solution && meaning.solution->cells) {
@@ -115,8 +146,15 @@ private:
             for (std::size_t slot = 0; slot < meaning.outputs.size(); ++slot)
                 findOutput(m_graph.node(id), slot, meaning, found);
         }
-        if (!found.inputs.empty() || !found.halos.empty() || !found.outputs.empty())
-            m_cache.nodes.emplace(place, std::move(found));
+        return found;
+    }
+
+    void take(const NodeReshards& reshards) {
+        for (const NodeReshards::Input& input : reshards.inputs)
+            take(input);
+        for (const auto* entries : {&reshards.halos, &reshards.outputs})
+            for (const CommEntry& entry : *entries)
+                take(entry);
     }
 
     void take(const CommEntry& entry) {
@@ -330,6 +368,11 @@ private:
 Communication findCommunication(const MeaningInput& input, const Meaning& meaning,
                                 CommCache& cache) {
     return CommBuilder(input, meaning, cache).run();
+}
+
+Communication findCommunication(const MeaningInput& input, const Meaning& soFar, CommCache& cache,
+                                std::span<const NodeId> nodes) {
+    return CommBuilder(input, soFar, cache).runOn(nodes);
 }
 
 }  // namespace shardwright

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,5 +58,10 @@ private:
 /// Looks only at the nodes that the meaning has worked out anew where the cache knows its basis.
 Communication findCommunication(const MeaningInput& input, const Meaning& meaning,
                                 CommCache& cache);
+/// What these nodes take part in, of a meaning that is still being worked out (`soFar` of a
+/// MeaningRun in which they are). A reshard for several consumers is there once, with those among
+/// `nodes`. What is found is kept for the whole.
+Communication findCommunication(const MeaningInput& input, const Meaning& soFar, CommCache& cache,
+                                std::span<const NodeId> nodes);
 
 }  // namespace shardwright

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inference/meaning.h"
 
+#include "inference/agenda.h"
 #include "inference/solve.h"
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -68,31 +68,6 @@ struct Completion {
     }
 };
 
-/// Positions in the topological order that are still to be worked out, taken in ascending order.
-class Agenda {
-public:
-    explicit Agenda(std::size_t size) : m_words((size + 63) / 64, 0) {}
-    void add(int position) {
-        if (position >= 0)
-            m_words[static_cast<std::size_t>(position) / 64] |= std::uint64_t{1} << (position % 64);
-    }
-    void addAll() { std::fill(m_words.begin(), m_words.end(), ~std::uint64_t{0}); }
-    /// The first at or after the one taken last. Nothing before it may be added any more.
-    std::optional<std::size_t> take() {
-        while (m_word < m_words.size() && m_words[m_word] == 0)
-            ++m_word;
-        if (m_word == m_words.size())
-            return std::nullopt;
-        const int bit = std::countr_zero(m_words[m_word]);
-        m_words[m_word] &= m_words[m_word] - 1;
-        return m_word * 64 + static_cast<std::size_t>(bit);
-    }
-
-private:
-    std::vector<std::uint64_t> m_words;
-    std::size_t m_word = 0;
-};
-
 std::uint64_t nextRevision() {
     static std::atomic<std::uint64_t> last{0};
     return ++last;
@@ -144,6 +119,8 @@ LayoutPool& MeaningCache::pool() {
 }
 
 /// One completion: walks the main graph in topological order and gives every slot its layout.
+/// Nodes may be worked out before others as long as all that they follow from goes before them:
+/// each is worked out once, and the result is the same.
 class MeaningSolver {
 public:
     MeaningSolver(const MeaningInput& input, MeaningCache& cache)
@@ -151,42 +128,79 @@ public:
           m_basis(findBasis(input, *cache.m_impl)),
           m_nodes(m_basis ? NodeEditor(m_basis->meaning.nodes) : NodeEditor(m_graph.nodes.size())),
           m_values(m_basis ? ValueEditor(m_basis->meaning.values)
-                           : ValueEditor(m_graph.values.size())) {}
-
-    Meaning run(const CancelToken& cancel) {
+                           : ValueEditor(m_graph.values.size())),
+          m_agenda(m_graph.main().order.size()) {
+        m_meaning.positions = m_cache.positions;
+        m_meaning.revision = nextRevision();
+        m_meaning.basis = m_basis ? m_basis->meaning.revision : 0;
         bindStages();
-        const auto& order = m_graph.main().order;
-        Agenda agenda(order.size());
         if (m_basis) {
-            addChanges(agenda);
+            addChanges();
         } else {
             placeWhatTheFileHas();
-            agenda.addAll();
+            m_agenda.addAll();
         }
-        std::size_t done = 0;
-        std::vector<ValueMeaning> before;
-        for (auto next = agenda.take(); next && *next < order.size(); next = agenda.take()) {
-            if ((++done & 0xff) == 0 && cancel.cancelled())
-                break;
-            const NodeInfo& node = m_graph.node(order[*next]);
-            before.clear();
-            for (const ValueId output : node.outputs)
-                before.push_back(output ? m_values[output.index()] : ValueMeaning{});
-            complete(node);
-            if (!m_basis)
-                continue;
-            m_meaning.redone.push_back(node.id);
-            for (std::size_t slot = 0; slot < node.outputs.size(); ++slot)
-                if (const ValueId output = node.outputs[slot];
-                    output && !(m_values[output.index()] == before[slot]))
-                    addReaders(output, agenda);
+    }
+
+    /// Works out what is to be done in topological order, `most` nodes at most.
+    void workOut(std::size_t most, const CancelToken& cancel) {
+        m_agenda.restart();
+        work(nullptr, most, cancel);
+    }
+
+    void workOut(std::span<const NodeId> nodes, const CancelToken& cancel) {
+        const auto first = m_agenda.first();
+        if (!first)
+            return;
+        // What they follow from; nothing before the first change can be another than it was.
+        PlaceSet wanted(m_graph.main().order.size());
+        std::vector<NodeId> open;
+        const auto want = [&](NodeId node) {
+            const int place = node ? positionOf(node) : -1;
+            if (place >= static_cast<int>(*first) && wanted.add(static_cast<std::size_t>(place)))
+                open.push_back(node);
+        };
+        for (const NodeId node : nodes)
+            want(node);
+        while (!open.empty()) {
+            const NodeInfo& node = m_graph.node(open.back());
+            open.pop_back();
+            for (const auto* values : {&node.inputs, &node.captures})
+                for (const ValueId value : *values)
+                    if (value)
+                        want(m_graph.value(value).producer);
         }
-        return finish(cancel);
+        m_agenda.restart();
+        work(&wanted, kNoLimit, cancel);
+    }
+
+    bool isDone() const { return !m_agenda.first(); }
+
+    Meaning soFar() {
+        Meaning meaning = m_meaning;
+        completeLists(meaning);
+        meaning.nodes = m_nodes.snapshot();
+        meaning.values = m_values.snapshot();
+        return meaning;
+    }
+
+    Meaning finish(const CancelToken& cancel) {
+        workOut(kNoLimit, cancel);
+        completeLists(m_meaning);
+        m_meaning.nodes = std::move(m_nodes).finish();
+        m_meaning.values = std::move(m_values).finish();
+        // A completion that was given up leaves the one before as what the next goes on from.
+        if (!cancel.cancelled())
+            m_cache.last =
+                Completion{m_in.shapes, m_in.rules, *m_in.configuration, m_in.annotations->nodes,
+                           m_stages,    m_meaning};
+        return std::move(m_meaning);
     }
 
 private:
     using NodeEditor = PersistentArray<NodeMeaning>::Editor;
     using ValueEditor = PersistentArray<ValueMeaning>::Editor;
+    static constexpr std::size_t kNoLimit = static_cast<std::size_t>(-1);
 
     static const Completion* findBasis(const MeaningInput& input, MeaningCache::Impl& cache) {
         cache.indexModel(input.model);
@@ -203,11 +217,11 @@ private:
     }
 
     /// Nodes whose own words, or whose stage's devices, have changed.
-    void addChanges(Agenda& agenda) const {
+    void addChanges() {
         const auto& specs = m_in.annotations->nodes;
         for (std::size_t i = 0; i < specs.size(); ++i)
             if (specs[i] != m_basis->specs[i])
-                agenda.add(positionOf(NodeId(i)));
+                m_agenda.add(positionOf(NodeId(i)));
         if (m_stages == m_basis->stages)
             return;
         const auto devicesOf = [](const std::map<int, DeviceGroup>& stages, int stage) {
@@ -217,41 +231,52 @@ private:
         for (std::size_t i = 0; i < specs.size(); ++i)
             if (specs[i] &&
                 devicesOf(m_stages, specs[i]->stage) != devicesOf(m_basis->stages, specs[i]->stage))
-                agenda.add(positionOf(NodeId(i)));
+                m_agenda.add(positionOf(NodeId(i)));
     }
 
-    void addReaders(ValueId value, Agenda& agenda) const {
+    void addReaders(ValueId value) {
         for (const ValueUse& use : m_graph.value(value).uses)
-            agenda.add(positionOf(use.node));
+            m_agenda.add(positionOf(use.node));
         if (const auto it = m_cache.captureUsers.find(value); it != m_cache.captureUsers.end())
             for (const NodeId node : it->second)
-                agenda.add(positionOf(node));
+                m_agenda.add(positionOf(node));
     }
 
-    Meaning finish(const CancelToken& cancel) {
+    void work(const PlaceSet* only, std::size_t most, const CancelToken& cancel) {
+        const auto& order = m_graph.main().order;
+        std::vector<ValueMeaning> before;
+        for (std::size_t done = 0; done < most; ++done) {
+            if ((done & 0xff) == 0xff && cancel.cancelled())
+                return;
+            const auto next = m_agenda.take(only);
+            if (!next)
+                return;
+            const NodeInfo& node = m_graph.node(order[*next]);
+            before.clear();
+            for (const ValueId output : node.outputs)
+                before.push_back(output ? m_values[output.index()] : ValueMeaning{});
+            complete(node);
+            if (!m_basis)
+                continue;
+            m_meaning.redone.push_back(node.id);
+            for (std::size_t slot = 0; slot < node.outputs.size(); ++slot)
+                if (const ValueId output = node.outputs[slot];
+                    output && !(m_values[output.index()] == before[slot]))
+                    addReaders(output);
+        }
+    }
+
+    /// Adds what stands of the basis, and brings the lists into topological order.
+    void completeLists(Meaning& meaning) const {
         if (m_basis) {
-            const std::unordered_set<NodeId> redone(m_meaning.redone.begin(),
-                                                    m_meaning.redone.end());
+            const std::unordered_set<NodeId> redone(meaning.redone.begin(), meaning.redone.end());
             for (const MeaningProblem& problem : m_basis->meaning.problems)
                 if (!redone.contains(problem.node))
-                    m_meaning.problems.push_back(problem);
-            const auto position = [&](const MeaningProblem& p) { return positionOf(p.node); };
-            std::stable_sort(
-                m_meaning.problems.begin(), m_meaning.problems.end(),
-                [&](const auto& a, const auto& b) { return position(a) < position(b); });
-            m_meaning.basis = m_basis->meaning.revision;
+                    meaning.problems.push_back(problem);
         }
-        m_meaning.nodes = std::move(m_nodes).finish();
-        m_meaning.values = std::move(m_values).finish();
-        m_meaning.positions = m_cache.positions;
-        m_meaning.revision = nextRevision();
-        if (cancel.cancelled())
-            m_cache.last.reset();
-        else
-            m_cache.last =
-                Completion{m_in.shapes, m_in.rules, *m_in.configuration, m_in.annotations->nodes,
-                           m_stages,    m_meaning};
-        return std::move(m_meaning);
+        std::ranges::stable_sort(meaning.problems, {},
+                                 [&](const auto& p) { return positionOf(p.node); });
+        std::ranges::sort(meaning.redone, {}, [&](NodeId node) { return positionOf(node); });
     }
 
     /// Stages without devices of their own in the metadata run on the union of their nodes'
@@ -503,12 +528,37 @@ private:
     const Completion* m_basis;  ///< Null: everything is to be worked out.
     NodeEditor m_nodes;
     ValueEditor m_values;
+    Agenda m_agenda;
     std::map<int, DeviceGroup> m_stages;
     Meaning m_meaning;  ///< Problems and redone nodes so far.
 };
 
+MeaningRun::MeaningRun(const MeaningInput& input, MeaningCache& cache)
+    : m_solver(std::make_unique<MeaningSolver>(input, cache)) {}
+MeaningRun::~MeaningRun() = default;
+
+void MeaningRun::workOut(std::size_t most, const CancelToken& cancel) {
+    m_solver->workOut(most, cancel);
+}
+
+void MeaningRun::workOut(std::span<const NodeId> nodes, const CancelToken& cancel) {
+    m_solver->workOut(nodes, cancel);
+}
+
+bool MeaningRun::isDone() const {
+    return m_solver->isDone();
+}
+
+Meaning MeaningRun::soFar() {
+    return m_solver->soFar();
+}
+
+Meaning MeaningRun::finish(const CancelToken& cancel) {
+    return m_solver->finish(cancel);
+}
+
 Meaning completeMeaning(const MeaningInput& input, MeaningCache& cache, const CancelToken& cancel) {
-    return MeaningSolver(input, cache).run(cancel);
+    return MeaningRun(input, cache).finish(cancel);
 }
 
 }  // namespace shardwright

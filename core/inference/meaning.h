@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -105,6 +106,29 @@ private:
     struct Impl;
     std::unique_ptr<Impl> m_impl;
     friend class MeaningSolver;
+};
+
+class MeaningSolver;
+
+/// One completion, in steps: some nodes first, the others later. Each node is worked out once,
+/// whatever the steps; the result is that of completeMeaning(). `input`, what it points to, and
+/// the cache stay as they are until the end; the cache learns of nothing that is not finished.
+class MeaningRun {
+public:
+    MeaningRun(const MeaningInput& input, MeaningCache& cache);
+    ~MeaningRun();
+    /// Works out nodes in topological order, `most` at most.
+    void workOut(std::size_t most, const CancelToken& = {});
+    /// Works out these nodes, what they follow from, and nothing else.
+    void workOut(std::span<const NodeId> nodes, const CancelToken& = {});
+    bool isDone() const;  ///< Nothing is left to be worked out.
+    /// Nodes that are not worked out yet are as in the basis; without one, unknown.
+    Meaning soFar();
+    /// Works out the rest. To be called once, last; cancelled: the result is good for nothing.
+    Meaning finish(const CancelToken& = {});
+
+private:
+    std::unique_ptr<MeaningSolver> m_solver;
 };
 
 /// One pass over the topological order, linear in the number of slots. Where the cache has a

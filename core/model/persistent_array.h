@@ -45,6 +45,11 @@ public:
             }
             return (*chunk)[index % kChunk];
         }
+        /// As it is now; what is edited later leaves it alone.
+        PersistentArray snapshot() {
+            m_own.assign(m_own.size(), false);
+            return m_array;
+        }
         PersistentArray finish() && { return std::move(m_array); }
 
     private:

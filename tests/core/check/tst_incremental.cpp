@@ -1,35 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // After an edit only what it touches is worked out again; nobody can tell from the result.
-#include "check/assign.h"
-#include "check/report.h"
 #include "support/generated_transformer.h"
+#include "support/random_edits.h"
 #include "support/shared_files.h"
 
 #include <QTest>
-
-#include <algorithm>
-#include <random>
 
 using namespace shardwright;
 using namespace shardwright::test;
 
 namespace {
-
-/// Everything that an analysis says, without the layout pool that it came from.
-struct Report {
-    Json check, infer, comm;
-    bool operator==(const Report&) const = default;
-};
-
-Report reportOf(const Analysis& analysis) {
-    return {checkJson(analysis), inferJson(analysis), commJson(analysis)};
-}
-
-QString firstDifference(const Report& a, const Report& b) {
-    const Json patch = Json::diff(Json{{"check", a.check}, {"infer", a.infer}, {"comm", a.comm}},
-                                  Json{{"check", b.check}, {"infer", b.infer}, {"comm", b.comm}});
-    return patch.empty() ? QString() : QString::fromStdString(patch[0].dump());
-}
 
 class Editing {
 public:
@@ -42,11 +22,11 @@ public:
 
     /// One random edit; the present and a fresh analysis.
     std::pair<std::shared_ptr<const Analysis>, std::shared_ptr<const Analysis>> step() {
-        Result<Edit> edit = randomEdit();
+        Result<Edit> edit = m_random.next(m_document, *m_analysis);
         if (edit) {
             Edit inverse = apply(m_document.annotations, *edit);
-            if (below(4) == 0) {  // Sometimes seen in between, sometimes not.
-                if (below(2) == 0)
+            if (m_random.below(4) == 0) {  // Sometimes seen in between, sometimes not.
+                if (m_random.below(2) == 0)
                     analyse();
                 apply(m_document.annotations, inverse);
             }
@@ -58,57 +38,14 @@ public:
     std::size_t redone() const { return m_analysis->meaning.redone.size(); }
 
 private:
-    unsigned below(std::size_t n) { return static_cast<unsigned>(m_random() % n); }
     void analyse() { m_analysis = m_analyser.run(m_document, m_options).value(); }
 
-    Result<Edit> randomEdit() {
-        const GraphIndex& graph = m_document.graph();
-        const NodeId node = graph.main().nodes[below(graph.main().nodes.size())];
-        const auto& info = graph.node(node);
-        const bool output = below(3) == 0 || info.inputs.empty();
-        const auto& values = output ? info.outputs : info.inputs;
-        if (values.empty())
-            return Edit{};
-        const TensorSlot slot{node, output, static_cast<int>(below(values.size()))};
-        const int axes = static_cast<int>(m_analysis->configuration.mesh.axes.size());
-        switch (below(6)) {
-            case 0: return assignReplicated(m_document, *m_analysis, {&slot, 1});
-            case 1: return removeSpecs(m_document, *m_analysis, {&slot, 1});
-            case 2:
-                return assignStage(m_document, *m_analysis, {&node, 1},
-                                   static_cast<int>(below(3)) - 1);
-            case 3:
-                if (below(5) == 0)
-                    return clearNodes(m_document, *m_analysis, {&node, 1});
-                [[fallthrough]];
-            default:
-                return assignAxes(m_document, *m_analysis, {&slot, 1}, static_cast<int>(below(3)),
-                                  {static_cast<int>(below(static_cast<std::size_t>(axes)))});
-        }
-    }
-
     Document m_document;
-    std::mt19937 m_random;
+    RandomEdits m_random;
     AnalysisOptions m_options;
     Analyser m_analyser;
     std::shared_ptr<const Analysis> m_analysis;
 };
-
-ModelBuilder withBody() {
-    const ModelBuilder then =
-        ModelBuilder{}.op("MatMul", {"h", "w"}, {"t"}, "inner").output("t", {8, 16});
-    const ModelBuilder otherwise =
-        ModelBuilder{}.op("Relu", {"h"}, {"e"}, "other").output("e", {8, 16});
-    return ModelBuilder{}
-        .input("x", {8, 16})
-        .input("flag", {}, onnx::TensorProto::BOOL)
-        .weight("w", {16, 16})
-        .op("Relu", {"x"}, {"h"}, "first")
-        .op("If", {"flag"}, {"y"}, "choice",
-            {{"then_branch", then.graph("then")}, {"else_branch", otherwise.graph("else")}})
-        .op("Neg", {"y"}, {"z"}, "last")
-        .output("z", {8, 16});
-}
 
 }  // namespace
 
@@ -136,7 +73,7 @@ private slots:
             sizes.external = true;
             document = transformer(sizes).document();
         } else if (model == "body") {
-            document = withBody().document();
+            document = modelWithBody().document();
         } else {
             const auto path = sharedFile("models/" + model.toStdString() + ".onnx");
             if (!path)
@@ -151,7 +88,7 @@ private slots:
             const auto [kept, fresh] = editing.step();
             partial +=
                 kept->meaning.basis != 0 && editing.redone() < kept->meaning.nodes.size() / 2;
-            const Report a = reportOf(*kept), b = reportOf(*fresh);
+            const AnalysisReport a = reportOf(*kept), b = reportOf(*fresh);
             if (!(a == b))
                 QFAIL(qPrintable(QString("edit %1: %2").arg(i).arg(firstDifference(a, b))));
         }

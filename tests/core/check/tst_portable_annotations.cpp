@@ -162,7 +162,11 @@ private slots:
         QTest::addColumn<QString>("message");
         const QString head = R"({"format": "shardwright-annotations", "version": 1, )";
         QTest::newRow("no JSON") << "{"
-                                 << "this is not a JSON object";
+                                 << "this is not JSON: line 1, column 2";
+        QTest::newRow("nothing") << ""
+                                 << "this is not JSON: line 1, column 1";
+        QTest::newRow("a comma too many") << "{\n  \"version\": 1,\n}"
+                                          << "this is not JSON: line 3, column 1";
         QTest::newRow("a list") << "[]"
                                 << "this is not a JSON object";
         QTest::newRow("another format") << R"({"format": "x"})"
