@@ -32,6 +32,39 @@ QRectF GraphCanvas::visibleSceneRect() const {
     return {m_origin, QSizeF(viewport()->size()) / m_zoom};
 }
 
+std::vector<NodeId> GraphCanvas::nodesInView() const {
+    std::vector<NodeId> nodes;
+    if (!m_placed)
+        return nodes;
+    std::vector<int> found;
+    m_placed->boxesIn(visibleSceneRect(), found);
+    for (const int box : found)
+        if (const NodeId node = m_placed->boxes()[static_cast<std::size_t>(box)].node)
+            nodes.push_back(node);
+    found.clear();
+    m_placed->edgesIn(visibleSceneRect(), found);
+    for (const int edge : found) {
+        const ValueId value = m_placed->edges()[static_cast<std::size_t>(edge)].value;
+        if (const NodeId node = m_placed->graph().value(value).producer)
+            nodes.push_back(node);
+    }
+    return nodes;
+}
+
+std::vector<ScopeId> GraphCanvas::closedScopesInView() const {
+    std::vector<ScopeId> scopes;
+    if (!m_placed)
+        return scopes;
+    std::vector<int> found;
+    m_placed->boxesIn(visibleSceneRect(), found);
+    for (const int index : found) {
+        const PlacedBox& box = m_placed->boxes()[static_cast<std::size_t>(index)];
+        if (box.kind == BoxKind::Scope && !box.open)
+            scopes.push_back(box.scope);
+    }
+    return scopes;
+}
+
 void GraphCanvas::setView(QPointF topLeft, double zoom) {
     const bool zoomed = zoom != m_zoom;
     m_zoom = std::clamp(zoom, kMinZoom, kMaxZoom);

@@ -174,9 +174,10 @@ void GraphCanvas::setAnalysis(std::shared_ptr<const Analysis> analysis) {
 void GraphCanvas::requestOverlay() {
     m_jobs->start(
         SceneJobs::Kind::Marks,
-        [analysis = m_analysis, structure = m_placed->structure()](const CancelToken& cancel) {
+        [analysis = m_analysis, structure = m_placed->structure(),
+         before = m_overlay](const CancelToken& cancel) {
             return analysis->document.model == structure->model()
-                       ? Overlay::build(analysis, *structure, cancel)
+                       ? Overlay::build(analysis, *structure, cancel, before.get())
                        : std::shared_ptr<const Overlay>();
         },
         [this](std::shared_ptr<const Overlay> overlay) {

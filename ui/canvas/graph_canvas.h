@@ -11,6 +11,7 @@
 #include <QString>
 
 #include <memory>
+#include <vector>
 
 class QPainter;
 class QVariantAnimation;
@@ -52,6 +53,7 @@ public:
     /// Starts drawing another model; null empties the canvas. sceneReady() follows.
     void setModel(std::shared_ptr<const Model> model);
     /// Repaints with another analysis of the same model; nothing moves. Null takes the marks away.
+    /// A piece changes the marks of its nodes only, where it goes on from what is shown.
     void setAnalysis(std::shared_ptr<const Analysis> analysis);
     std::shared_ptr<const Analysis> analysis() const { return m_analysis; }
     /// The drawing on screen; null until the first is finished.
@@ -80,6 +82,10 @@ public:
     bool isExpanded(ScopeId scope) const;
     double zoom() const { return m_zoom; }
     QRectF visibleSceneRect() const;
+    /// Nodes that are drawn in the window, and those that the lines in it come from.
+    std::vector<NodeId> nodesInView() const;
+    /// Scopes that are drawn closed in the window.
+    std::vector<ScopeId> closedScopesInView() const;
     /// Around what is selected, as far as it is drawn; null: nothing.
     QRectF selectionRect() const;
     /// The open scopes around the middle of the view, as a path, while a title of them is out of

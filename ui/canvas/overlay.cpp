@@ -8,6 +8,7 @@
 #include <QStringList>
 
 #include <algorithm>
+#include <optional>
 
 namespace shardwright {
 
@@ -26,27 +27,53 @@ bool isNamedSymbol(const std::string& symbol) {
 
 class OverlayBuilder {
 public:
-    OverlayBuilder(std::shared_ptr<const Analysis> analysis, const SceneStructure& structure)
+    OverlayBuilder(std::shared_ptr<const Analysis> analysis, const SceneStructure& structure,
+                   const Overlay* before)
         : m_analysis(*analysis), m_structure(structure), m_out(std::make_shared<Overlay>()) {
+        const Meaning& meaning = m_analysis.meaning;
+        if (m_analysis.isPiece() && meaning.basis != 0 && before &&
+            before->m_ground == meaning.basis) {
+            *m_out = *before;
+            m_nodes.emplace(m_out->m_nodes);
+        } else {
+            m_out->m_ground = m_analysis.isPiece() ? 0 : meaning.revision;
+            m_nodes.emplace(m_analysis.graph().nodes.size());
+        }
         m_out->m_analysis = std::move(analysis);
-        m_out->m_nodes.resize(m_analysis.graph().nodes.size());
-        m_out->m_scopes.resize(m_analysis.graph().scopes.size());
+        m_out->m_scopes.assign(m_analysis.graph().scopes.size(), {});
     }
 
     std::shared_ptr<const Overlay> run(const CancelToken& cancel) {
-        if (m_analysis.hasConfiguration) {
-            addLayouts();
-            addStages();
-        }
+        addNodes();
         if (cancel.cancelled())
             return nullptr;
         addCommunication();
         addDiagnostics();
         sumScopes();
+        m_out->m_nodes = std::move(*m_nodes).finish();
         return m_out;
     }
 
 private:
+    void addNodes() {
+        if (!m_analysis.isPiece()) {
+            for (std::size_t v = 0; v < m_analysis.meaning.values.size(); ++v)
+                learn(m_analysis.meaning.values[v].layout);
+            for (std::size_t n = 0; n < m_analysis.graph().nodes.size(); ++n)
+                addNode(NodeId(n));
+            return;
+        }
+        for (const NodeId id : m_analysis.piece) {
+            const NodeInfo& node = m_analysis.graph().node(id);
+            for (const auto* values : {&node.inputs, &node.outputs})
+                for (const ValueId value : *values)
+                    if (value)
+                        learn(m_analysis.meaning.values[value.index()].layout);
+            m_nodes->edit(id.index()) = {};
+            addNode(id);
+        }
+    }
+
     void learn(const LayoutRef& layout) {
         if (!layout || m_out->m_axes.contains(layout.get()))
             return;
@@ -64,38 +91,31 @@ private:
                                                  *layout, m_analysis.configuration.mesh)));
     }
 
-    void addLayouts() {
-        for (std::size_t v = 0; v < m_analysis.meaning.values.size(); ++v)
-            learn(m_analysis.meaning.values[v].layout);
-        for (std::size_t n = 0; n < m_analysis.meaning.nodes.size(); ++n) {
-            const NodeMeaning& meaning = m_analysis.meaning.nodes[n];
-            NodeMarks& marks = m_out->m_nodes[n];
-            for (const auto* side : {&meaning.outputs, &meaning.inputs}) {
-                for (const SlotMeaning& slot : *side) {
-                    learn(slot.layout);
-                    learn(slot.arrives);
-                    const bool isExplicit = slot.source == LayoutSource::Explicit;
-                    marks.explicitLayout |= isExplicit;
-                    if (!slot.layout)
-                        continue;
-                    // Also those of inputs only: over them the node's work is split, and its
-                    // result joined.
-                    for (const int axis : m_out->m_axes.at(slot.layout.get())) {
-                        addAxis(marks.axes, axis);
-                        if (isExplicit)
-                            addAxis(marks.explicitAxes, axis);
-                    }
+    void addNode(NodeId id) {
+        if (!m_analysis.hasConfiguration)
+            return;
+        const NodeMeaning& meaning = m_analysis.meaning.nodes[id.index()];
+        NodeMarks& marks = m_nodes->edit(id.index());
+        for (const auto* side : {&meaning.outputs, &meaning.inputs}) {
+            for (const SlotMeaning& slot : *side) {
+                learn(slot.layout);
+                learn(slot.arrives);
+                const bool isExplicit = slot.source == LayoutSource::Explicit;
+                marks.explicitLayout |= isExplicit;
+                if (!slot.layout)
+                    continue;
+                // Also those of inputs only: over them the node's work is split, and its
+                // result joined.
+                for (const int axis : m_out->m_axes.at(slot.layout.get())) {
+                    addAxis(marks.axes, axis);
+                    if (isExplicit)
+                        addAxis(marks.explicitAxes, axis);
                 }
             }
         }
-    }
-
-    void addStages() {
-        const auto& nodes = m_analysis.annotations.nodes;
-        for (std::size_t n = 0; n < nodes.size(); ++n) {
-            if (nodes[n])
-                m_out->m_nodes[n].stage = nodes[n]->stage;
-        }
+        std::sort(marks.axes.begin(), marks.axes.end());
+        if (const auto& specs = m_analysis.annotations.nodes[id.index()])
+            marks.stage = specs->stage;
     }
 
     void addCommunication() {
@@ -121,7 +141,8 @@ private:
 
     void add(NodeId node, const CommunicationMark& mark) {
         // Entries of one reshard that differ only in the bytes of their groups are one symbol.
-        for (const int known : m_out->m_nodes[node.index()].communication) {
+        std::vector<int>& marks = m_nodes->edit(node.index()).communication;
+        for (const int known : marks) {
             CommunicationMark& other = m_out->m_communication[static_cast<std::size_t>(known)];
             if (other.kind == mark.kind && other.phase == mark.phase && other.value == mark.value) {
                 other.bytes += mark.bytes;
@@ -129,8 +150,7 @@ private:
                 return;
             }
         }
-        m_out->m_nodes[node.index()].communication.push_back(
-            static_cast<int>(m_out->m_communication.size()));
+        marks.push_back(static_cast<int>(m_out->m_communication.size()));
         m_out->m_communication.push_back(mark);
     }
 
@@ -138,7 +158,7 @@ private:
         for (const Diagnostic& diagnostic : m_analysis.diagnostics) {
             if (!diagnostic.node)
                 continue;
-            NodeMarks& marks = m_out->m_nodes[diagnostic.node.index()];
+            NodeMarks& marks = m_nodes->edit(diagnostic.node.index());
             marks.errors += diagnostic.severity == Severity::Error;
             marks.warnings += diagnostic.severity == Severity::Warning ||
                               diagnostic.severity == Severity::Unsupported;
@@ -147,8 +167,7 @@ private:
 
     void sumScopes() {
         for (const NodeInfo& node : m_analysis.graph().nodes) {
-            NodeMarks& marks = m_out->m_nodes[node.id.index()];
-            std::sort(marks.axes.begin(), marks.axes.end());
+            const NodeMarks& marks = (*m_nodes)[node.id.index()];
             ScopeMarks& scope = m_out->m_scopes[m_structure.place(node.id).scope.index()];
             scope.errors += marks.errors;
             scope.warnings += marks.warnings;
@@ -188,12 +207,13 @@ private:
     const Analysis& m_analysis;
     const SceneStructure& m_structure;
     std::shared_ptr<Overlay> m_out;
+    std::optional<PersistentArray<NodeMarks>::Editor> m_nodes;
 };
 
 std::shared_ptr<const Overlay> Overlay::build(std::shared_ptr<const Analysis> analysis,
                                               const SceneStructure& structure,
-                                              const CancelToken& cancel) {
-    return OverlayBuilder(std::move(analysis), structure).run(cancel);
+                                              const CancelToken& cancel, const Overlay* before) {
+    return OverlayBuilder(std::move(analysis), structure, before).run(cancel);
 }
 
 const std::vector<int>& Overlay::axesOf(ValueId value) const {
@@ -241,6 +261,9 @@ QString Overlay::layoutText(ValueId value) const {
     if (value.index() >= m_analysis->meaning.values.size())
         return {};
     const ValueMeaning& meaning = m_analysis->meaning.values[value.index()];
+    if (const NodeId producer = m_analysis->graph().value(value).producer;
+        meaning.source == LayoutSource::Unknown && producer && !m_analysis->covers(producer))
+        return {};  // Not looked at yet.
     return meaning.source == LayoutSource::Unknown && m_analysis->hasConfiguration
                ? QStringLiteral("?")
                : layoutText(meaning.layout);

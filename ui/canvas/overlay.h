@@ -2,11 +2,13 @@
 #pragma once
 
 #include "check/analysis.h"
+#include "model/persistent_array.h"
 #include "ui/canvas/scene_structure.h"
 
 #include <QHash>
 #include <QString>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -51,9 +53,12 @@ struct ScopeMarks {
 /// What an Analysis says, by what is drawn. Immutable; built in a worker.
 class Overlay {
 public:
+    /// `before`: what was drawn last. A piece of an analysis is put over it where it is of the
+    /// completion that the piece goes on from; else nothing is known but the piece.
     static std::shared_ptr<const Overlay> build(std::shared_ptr<const Analysis> analysis,
                                                 const SceneStructure& structure,
-                                                const CancelToken& = {});
+                                                const CancelToken& = {},
+                                                const Overlay* before = nullptr);
 
     const Analysis& analysis() const { return *m_analysis; }
     const NodeMarks& node(NodeId id) const { return m_nodes[id.index()]; }
@@ -70,7 +75,8 @@ public:
 private:
     friend class OverlayBuilder;
     std::shared_ptr<const Analysis> m_analysis;
-    std::vector<NodeMarks> m_nodes;
+    std::uint64_t m_ground = 0;  ///< Revision of the last whole meaning in it; 0: none.
+    PersistentArray<NodeMarks> m_nodes;
     std::vector<ScopeMarks> m_scopes;
     std::vector<CommunicationMark> m_communication;
     std::unordered_map<const Layout*, std::vector<int>> m_axes;

@@ -5,6 +5,7 @@
 #include "ui/panels/chips.h"
 #include "ui/panels/elided_label.h"
 #include "ui/panels/node_problems.h"
+#include "ui/panels/scope_facts.h"
 #include "ui/panels/scope_view.h"
 #include "ui/panels/stage_box.h"
 #include "ui/panels/tensor_editor.h"
@@ -224,11 +225,28 @@ void InspectorPanel::setAnalysis(std::shared_ptr<const Analysis> analysis) {
         m_nodes.clear();
         m_shownScope = ScopeId();
     }
-    m_analysis = std::move(analysis);
+    m_whole = m_analysis = std::move(analysis);
+    m_piece.reset();
     refresh();
 }
 
+void InspectorPanel::setPiece(std::shared_ptr<const Analysis> piece) {
+    m_piece = std::move(piece);
+    if (isInPiece())
+        refresh();
+}
+
+bool InspectorPanel::isInPiece() const {
+    if (!m_piece || !m_whole || m_piece->document.model != m_whole->document.model)
+        return false;
+    const auto covered = [this](NodeId node) { return m_piece->covers(node); };
+    if (m_nodes.isEmpty() && m_shownScope)
+        return std::ranges::all_of(nodesIn(m_piece->graph(), m_shownScope), covered);
+    return std::ranges::all_of(m_nodes, covered);
+}
+
 void InspectorPanel::refresh() {
+    m_analysis = isInPiece() ? m_piece : m_whole;
     const bool some = m_analysis && !m_nodes.isEmpty();
     const bool scope = m_analysis && !some && m_shownScope;
     m_empty->setVisible(!some && !scope);

@@ -37,6 +37,8 @@ public:
     /// Shows the tensor at its producer, or at its first consumer.
     void showValue(ValueId value);
     void setAnalysis(std::shared_ptr<const Analysis> analysis);
+    /// Shows the piece where all that is selected is in it, until the next setAnalysis().
+    void setPiece(std::shared_ptr<const Analysis> piece);
     /// Makes the row of the tensor current.
     void selectSlot(TensorSlot slot);
     TensorEditor* tensorEditor() const { return m_editor; }
@@ -55,6 +57,7 @@ private:
     QWidget* buildTensors();
     QWidget* buildAttributes();
     void refresh();
+    bool isInPiece() const;
     void refreshHeader();
     void refreshStage();
     void refreshAttributes();
@@ -73,7 +76,9 @@ private:
     QString placesText() const;
 
     EditorSession* m_session;
+    /// m_whole, or m_piece where it says all of what is shown.
     std::shared_ptr<const Analysis> m_analysis;
+    std::shared_ptr<const Analysis> m_whole, m_piece;
     QList<NodeId> m_nodes;
     ScopeId m_shownScope;
     ScopeView* m_scopeView;

@@ -94,6 +94,7 @@ bool RunPanel::isStale() const {
     const AnalysisOptions& now = m_analysis->options;
     return m_ran->configuration != m_analysis->configuration.name ||
            m_ran->options.profile != now.profile || m_ran->options.bindings != now.bindings ||
+           m_ran->options.registry != now.registry ||
            !m_ran->annotations.sameAs(m_analysis->document.annotations);
 }
 
@@ -147,6 +148,8 @@ RunRequest RunPanel::request() const {
     request.strictProfile = options.profile == Profile::Strict;
     request.bindings = options.bindings.sizes;
     request.bindingFallback = options.bindings.fallback;
+    request.rules = m_session->userRules().text;
+    request.rulesName = m_session->userRules().name;
     request.seed = static_cast<std::uint64_t>(m_seed->value());
     request.inputsPath = fromQt(m_inputs->text().trimmed());
     request.verify = static_cast<VerifyMode>(m_verify->currentData().toInt());

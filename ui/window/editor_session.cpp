@@ -148,6 +148,16 @@ void EditorSession::setProfile(Profile profile) {
     scheduleAnalysis();
 }
 
+void EditorSession::setUserRules(UserRules rules) {
+    m_userRules.name = rules.name;
+    if (rules.text == m_userRules.text && !rules.registry == !m_userRules.registry)
+        return;
+    m_userRules = std::move(rules);
+    m_options.registry = m_userRules.registry;
+    ++m_revision;
+    scheduleAnalysis();
+}
+
 void EditorSession::scheduleAnalysis() {
     // Several changes in one event (undoing to a point in the history) are one analysis.
     if (std::exchange(m_analysisScheduled, true))
@@ -160,10 +170,24 @@ void EditorSession::analyse() {
     if (!m_document)
         return;
     using Outcome = Result<std::shared_ptr<const Analysis>>;
+    FirstPiece first;
+    if (m_first)
+        first.nodes = m_first();
+    first.deliver = [this, revision = m_revision](std::shared_ptr<const Analysis> piece) {
+        QMetaObject::invokeMethod(
+            this,
+            [this, revision, piece = std::move(piece)] {
+                if (revision == m_revision && m_analysedRevision != revision)
+                    emit pieceAnalysed(piece);
+            },
+            Qt::QueuedConnection);
+    };
     m_jobs.start<Outcome>(
         Kind::Analysis,
-        [document = *m_document, options = m_options, analyser = m_analyser](
-            const CancelToken& token) { return analyser->run(document, options, token); },
+        [document = *m_document, options = m_options, analyser = m_analyser,
+         first = std::move(first)](const CancelToken& token) {
+            return analyser->run(document, options, token, first);
+        },
         [this, revision = m_revision](Outcome result) {
             if (!result) {
                 emit analysisFailed(toQt(result.error().message));

@@ -8,10 +8,19 @@
 #include <QString>
 #include <QUndoStack>
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace shardwright {
+
+/// Rules of the person's own operators.
+struct UserRules {
+    std::shared_ptr<const Registry> registry;  ///< With the standard operators; null: only these.
+    std::string text;                          ///< For the worker, which reads it itself.
+    std::string name;                          ///< The file it came from.
+};
 
 /// One open model in one window: the document with its undo history, which only the GUI thread
 /// touches, and what workers found out about snapshots of it.
@@ -49,6 +58,11 @@ public:
     void setConfiguration(const QString& name);
     void setBindings(const Bindings& bindings);
     void setProfile(Profile profile);
+    void setUserRules(UserRules rules);
+    const UserRules& userRules() const { return m_userRules; }
+    /// Asked when an analysis begins: nodes that somebody looks at, which are to be worked out
+    /// before the others.
+    void setFirst(std::function<std::vector<NodeId>()> first) { m_first = std::move(first); }
 
 signals:
     void opened(const QString& path);
@@ -60,6 +74,9 @@ signals:
     void documentChanged();
     void modifiedChanged(bool modified);
     void analysisChanged(std::shared_ptr<const shardwright::Analysis> analysis);
+    /// Of the present document, but of what is looked at only; analysisChanged() follows, unless
+    /// the next edit comes before.
+    void pieceAnalysed(std::shared_ptr<const shardwright::Analysis> piece);
     void analysisFailed(const QString& message);
     void busyChanged();
 
@@ -76,6 +93,8 @@ private:
     QString m_path;
     QUndoStack m_undo;
     AnalysisOptions m_options;
+    UserRules m_userRules;
+    std::function<std::vector<NodeId>()> m_first;
     std::shared_ptr<Analyser> m_analyser;  ///< Used by analysis jobs only, which run one at a time.
     std::shared_ptr<const Analysis> m_analysis;
     quint64 m_revision = 0, m_analysedRevision = 0;

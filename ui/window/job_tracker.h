@@ -19,7 +19,18 @@ class JobTracker : public QObject {
     Q_OBJECT
 
 public:
-    enum class Kind { Open, Save, Analysis, Search, Recovery, Export, Run, Count };
+    enum class Kind {
+        Open,
+        Save,
+        Analysis,
+        Search,
+        Recovery,
+        Export,
+        Annotations,
+        Rules,
+        Run,
+        Count
+    };
 
     explicit JobTracker(QObject* parent = nullptr);
     /// Cancels everything and waits.

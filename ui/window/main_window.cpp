@@ -10,14 +10,17 @@
 #include "ui/panels/mesh_panel.h"
 #include "ui/panels/run_panel.h"
 #include "ui/panels/structure_panel.h"
+#include "ui/window/annotation_files.h"
 #include "ui/window/editor_session.h"
 #include "ui/window/file_watch.h"
 #include "ui/window/message_bar.h"
+#include "ui/window/nodes_in_view.h"
 #include "ui/window/recent_files.h"
 #include "ui/window/recovery.h"
 #include "ui/window/start_page.h"
 #include "ui/window/text.h"
 #include "ui/window/theme.h"
+#include "ui/window/user_rules_file.h"
 #include "ui/window/window_actions.h"
 
 #include <QActionGroup>
@@ -49,6 +52,7 @@ MainWindow::MainWindow(QWidget* parent) : QMainWindow(parent) {
     m_recent = new RecentFiles(this);
     m_recovery = new Recovery(m_session, this);
     m_watch = new FileWatch(this);
+    m_userRules = new UserRulesFile(m_session, this);
     setAcceptDrops(true);
     setDockNestingEnabled(true);
     buildCentre();
@@ -79,6 +83,7 @@ void MainWindow::buildCentre() {
     m_messages = new MessageBar(centre);
     m_canvas = new GraphCanvas(centre);
     m_canvas->setObjectName(QStringLiteral("canvas"));
+    m_annotationFiles = new AnnotationFiles(m_session, m_messages, this);
     m_start = new StartPage(m_recent, centre);
     m_stack = new QStackedWidget(centre);
     m_stack->addWidget(m_start);
@@ -251,12 +256,16 @@ void MainWindow::connectSession() {
                                  {{tr("Save As…"), [this] { saveAs(); }}});
             });
     connect(m_session, &EditorSession::modifiedChanged, this, &MainWindow::updateTitle);
+    m_session->setFirst([this] { return nodesInView(*m_canvas); });
     connect(m_session, &EditorSession::analysisChanged, this, &MainWindow::showAnalysis);
+    connect(m_session, &EditorSession::pieceAnalysed, m_canvas, &GraphCanvas::setAnalysis);
+    connect(m_session, &EditorSession::pieceAnalysed, m_inspector, &InspectorPanel::setPiece);
     connect(m_session, &EditorSession::analysisFailed, this,
             [this](const QString& message) { m_messages->show(MessageBar::Kind::Error, message); });
     connect(m_session, &EditorSession::busyChanged, this, &MainWindow::updateBusy);
     connect(m_canvas, &GraphCanvas::busyChanged, this, &MainWindow::updateBusy);
     connect(m_recovery, &Recovery::offered, this, &MainWindow::offerRecovery);
+    connect(m_userRules, &UserRulesFile::changed, this, &MainWindow::tellOfRules);
     connect(m_watch, &FileWatch::changedOnDisk, this, [this] {
         if (m_session->isSaving())
             return;  // Our own file, of which the session has not heard yet.

@@ -16,6 +16,7 @@ class QToolButton;
 
 namespace shardwright {
 
+class AnnotationFiles;
 class BindingsButton;
 class CommunicationPanel;
 class DiagnosticsPanel;
@@ -30,6 +31,7 @@ class Recovery;
 class RunPanel;
 class StartPage;
 class StructurePanel;
+class UserRulesFile;
 class WindowActions;
 
 /// The editor's window: the drawing in the middle, panels around it, all of one EditorSession.
@@ -52,6 +54,8 @@ public:
     Recovery* recovery() const { return m_recovery; }
     RunPanel* runPanel() const { return m_runPanel; }
     StructurePanel* structure() const { return m_structure; }
+    AnnotationFiles* annotationFiles() const { return m_annotationFiles; }
+    UserRulesFile* userRules() const { return m_userRules; }
     /// Brings "diagnostics", "communication" or "run" to the front, "run/shards" with its tab.
     void showPanel(const QString& name);
     /// Selects what a search finds, once the model is there and analysed.
@@ -109,6 +113,8 @@ private:
     void showContextMenu(QPoint position);
     void showAbout();
     void showShortcuts();
+    void showPreferences();
+    void tellOfRules();
     void applyBoxContents();
 
     EditorSession* m_session;
@@ -116,6 +122,8 @@ private:
     RecentFiles* m_recent;
     Recovery* m_recovery;
     FileWatch* m_watch;
+    UserRulesFile* m_userRules;
+    AnnotationFiles* m_annotationFiles;
     GraphCanvas* m_canvas;
     MessageBar* m_messages;
     StartPage* m_start;
@@ -133,6 +141,7 @@ private:
     QToolButton* m_busyCancel;
     std::function<void()> m_afterSave;
     bool m_closing = false;
+    bool m_rulesAreWrong = false;
 };
 
 }  // namespace shardwright

@@ -15,9 +15,11 @@
 #include "ui/window/editor_session.h"
 #include "ui/window/main_window.h"
 #include "ui/window/message_bar.h"
+#include "ui/window/preferences_dialog.h"
 #include "ui/window/shortcuts_dialog.h"
 #include "ui/window/text.h"
 #include "ui/window/theme.h"
+#include "ui/window/user_rules_file.h"
 #include "ui/window/window_actions.h"
 
 #include <QActionGroup>
@@ -193,6 +195,7 @@ void MainWindow::connectViewActions() {
         if (m_session->hasDocument())
             m_canvas->setFocus(Qt::ShortcutFocusReason);
     });
+    connect(m_actions->preferences, &QAction::triggered, this, &MainWindow::showPreferences);
     connect(m_actions->shortcuts, &QAction::triggered, this, &MainWindow::showShortcuts);
     connect(m_actions->about, &QAction::triggered, this, &MainWindow::showAbout);
 }
@@ -269,6 +272,28 @@ void MainWindow::showShortcuts() {
     auto* dialog = new ShortcutsDialog(menuBar(), this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->open();
+}
+
+void MainWindow::showPreferences() {
+    auto* dialog = new PreferencesDialog(m_userRules, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->open();
+}
+
+/// Where the dialog does not say it.
+void MainWindow::tellOfRules() {
+    const bool wrong = !m_userRules->error().isEmpty();
+    if (m_userRules->isReading() || (!wrong && !m_rulesAreWrong))
+        return;
+    m_rulesAreWrong = wrong;
+    if (findChild<PreferencesDialog*>())
+        return;
+    if (wrong)
+        m_messages->show(MessageBar::Kind::Error,
+                         tr("Rules of your own: %1").arg(m_userRules->error()),
+                         {{tr("Preferences…"), [this] { showPreferences(); }}});
+    else
+        m_messages->show(MessageBar::Kind::Information, tr("The rules of your own are in force."));
 }
 
 void MainWindow::showAbout() {

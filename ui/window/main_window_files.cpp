@@ -4,6 +4,7 @@
 #include "ui/canvas/graph_canvas.h"
 #include "ui/panels/inspector_panel.h"
 #include "ui/panels/structure_panel.h"
+#include "ui/window/annotation_files.h"
 #include "ui/window/editor_session.h"
 #include "ui/window/file_watch.h"
 #include "ui/window/main_window.h"
@@ -66,6 +67,10 @@ void MainWindow::connectFileActions() {
             [this] { chooseExport(QStringLiteral("pdf")); });
     connect(m_actions->exportSelection, &QAction::triggered, this,
             &MainWindow::chooseSelectionExport);
+    connect(m_actions->importAnnotations, &QAction::triggered, m_annotationFiles,
+            &AnnotationFiles::chooseImport);
+    connect(m_actions->exportAnnotations, &QAction::triggered, m_annotationFiles,
+            &AnnotationFiles::chooseExport);
     connect(m_recent, &RecentFiles::changed, this, &MainWindow::refreshRecentMenu);
     connect(m_actions->recentMenu, &QMenu::aboutToShow, this, &MainWindow::refreshRecentMenu);
     connect(m_start, &StartPage::openWanted, this, &MainWindow::chooseFile);
@@ -279,7 +284,7 @@ void MainWindow::exportTo(const QString& path, const QRectF& part) {
     options.scale = path.endsWith(QStringLiteral(".png"), Qt::CaseInsensitive) ? 2.0 : 1.0;
     m_session->jobs()->start<QString>(
         JobTracker::Kind::Export,
-        [scene = m_canvas->scene(), analysis = m_canvas->analysis(), path,
+        [scene = m_canvas->scene(), analysis = m_session->analysis(), path,
          options](const CancelToken&) mutable {
             QString error;
             if (exportGraph(*scene, analysis, path, options, &error))

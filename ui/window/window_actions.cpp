@@ -53,9 +53,13 @@ void WindowActions::createFileActions() {
     exportPdf = add(tr("Export as P&DF…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_P));
     exportSelection =
         add(tr("Export Se&lection…"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::SHIFT | Qt::Key_E));
+    importAnnotations =
+        add(tr("&Import Annotations…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_I));
+    exportAnnotations =
+        add(tr("E&xport Annotations…"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_X));
     recentMenu = new QMenu(tr("Open Re&cent"));
-    m_needDocument << reload << save << saveAs << close << exportPng << exportSvg << exportPdf
-                   << exportSelection;
+    m_needDocument << importAnnotations << exportAnnotations << reload << save << saveAs << close
+                   << exportPng << exportSvg << exportPdf << exportSelection;
 }
 
 void WindowActions::createEditActions(QUndoStack* stack) {
@@ -88,6 +92,7 @@ void WindowActions::createEditActions(QUndoStack* stack) {
                    QStringLiteral("copy"));
     copyLayout = add(tr("Copy &Layout"), QKeySequence(Qt::CTRL | Qt::ALT | Qt::Key_C));
     strip = add(tr("Remove All A&nnotations"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_Delete));
+    preferences = add(tr("Pr&eferences…"), QKeySequence(Qt::CTRL | Qt::Key_Comma));
     m_needDocument << find << findNext << findPrevious << selectAll << copyName << copyLayout
                    << strip;
 }
@@ -205,6 +210,8 @@ void WindowActions::fillMenuBar(QMenuBar* bar) {
     file->addSeparator();
     file->addActions({save, saveAs});
     file->addSeparator();
+    file->addActions({importAnnotations, exportAnnotations});
+    file->addSeparator();
     file->addActions({exportPng, exportSvg, exportPdf, exportSelection});
     file->addSeparator();
     file->addActions({close, quit});
@@ -216,6 +223,8 @@ void WindowActions::fillMenuBar(QMenuBar* bar) {
     edit->addActions({selectAll, copyName, copyLayout});
     edit->addSeparator();
     edit->addAction(strip);
+    edit->addSeparator();
+    edit->addAction(preferences);
     QMenu* view = bar->addMenu(tr("&View"));
     view->addActions({zoomIn, zoomOut, actualSize, fit, fitSelection});
     view->addSeparator();

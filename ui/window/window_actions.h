@@ -23,9 +23,10 @@ public:
     explicit WindowActions(QUndoStack* undo, QObject* parent);
 
     QAction *newWindow, *open, *reload, *save, *saveAs, *close, *quit;
+    QAction *importAnnotations, *exportAnnotations;
     QAction *exportPng, *exportSvg, *exportPdf, *exportSelection;
     QAction *undo, *redo, *find, *findNext, *findPrevious, *selectAll, *copyName, *copyLayout,
-        *strip;
+        *strip, *preferences;
     QAction *zoomIn, *zoomOut, *actualSize, *fit, *fitSelection, *back, *expandAll, *collapseAll,
         *nextEdgeText;
     QAction *goToGraph, *boxNames, *boxWeights, *boxAttributes;
