@@ -92,7 +92,7 @@ private:
     }
 
     void addNode(NodeId id) {
-        if (!m_analysis.hasConfiguration)
+        if (!m_analysis.hasConfiguration || id.index() >= m_analysis.meaning.nodes.size())
             return;
         const NodeMeaning& meaning = m_analysis.meaning.nodes[id.index()];
         NodeMarks& marks = m_nodes->edit(id.index());
@@ -114,8 +114,9 @@ private:
             }
         }
         std::sort(marks.axes.begin(), marks.axes.end());
-        if (const auto& specs = m_analysis.annotations.nodes[id.index()])
-            marks.stage = specs->stage;
+        const auto& specs = m_analysis.annotations.nodes;
+        if (id.index() < specs.size() && specs[id.index()])
+            marks.stage = specs[id.index()]->stage;
     }
 
     void addCommunication() {

@@ -4,6 +4,7 @@
 #include "model/attributes.h"
 #include "ui/panels/chips.h"
 #include "ui/panels/elided_label.h"
+#include "ui/panels/link_label.h"
 #include "ui/panels/node_problems.h"
 #include "ui/panels/scope_facts.h"
 #include "ui/panels/scope_view.h"
@@ -86,12 +87,8 @@ QWidget* InspectorPanel::buildHeader() {
     m_operator = new ElidedLabel(header);
     m_operator->setProperty("role", "title");
     m_name = new ElidedLabel(header);
-    m_operators = new QLabel(header);
+    m_operators = new LinkLabel(header);
     m_operators->setObjectName(QStringLiteral("operatorLinks"));
-    m_operators->setTextFormat(Qt::RichText);
-    m_operators->setWordWrap(true);
-    m_operators->setTextInteractionFlags(Qt::LinksAccessibleByMouse |
-                                         Qt::LinksAccessibleByKeyboard);
     m_operators->setToolTip(tr("Select only the nodes of this operator"));
     connect(m_operators, &QLabel::linkActivated, this,
             [this](const QString& link) { selectOperator(link.toInt()); });

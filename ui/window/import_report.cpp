@@ -17,7 +17,7 @@
 namespace shardwright {
 namespace {
 
-enum Column { Rule, Result };
+enum Column { RuleColumn, ResultColumn };
 constexpr int kMostText = 2000;
 
 }  // namespace
@@ -27,7 +27,7 @@ ImportReport::ImportReport(const QString& file, const ApplyOutcome& outcome, QWi
     setObjectName(QStringLiteral("importReport"));
     setWindowTitle(tr("Imported Annotations"));
     auto* summary = new QLabel(
-        tr("%1 of the %2 rules of %3 matched nothing or did not fit. What did is applied, and is "
+        tr("%1 of the %2 rules of %3 matched nothing or did not fit. The others are applied, in "
            "one step to undo.")
             .arg(QString::number(outcome.unmatched()), QString::number(outcome.rules.size()), file),
         this);
@@ -56,16 +56,16 @@ ImportReport::ImportReport(const QString& file, const ApplyOutcome& outcome, QWi
                                                    : problem;
         auto* item =
             new QTreeWidgetItem({oneLine(rule->rule, kMostText), oneLine(result, kMostText)});
-        item->setToolTip(Rule, toolTipText(toQt(rule->rule).left(kMostText)));
-        item->setToolTip(Result, toolTipText(result.left(kMostText)));
-        item->setTextAlignment(Rule, Qt::AlignLeft | Qt::AlignTop);
-        item->setTextAlignment(Result, Qt::AlignLeft | Qt::AlignTop);
+        item->setToolTip(RuleColumn, toolTipText(toQt(rule->rule).left(kMostText)));
+        item->setToolTip(ResultColumn, toolTipText(result.left(kMostText)));
+        item->setTextAlignment(RuleColumn, Qt::AlignLeft | Qt::AlignTop);
+        item->setTextAlignment(ResultColumn, Qt::AlignLeft | Qt::AlignTop);
         if (rule->specs == 0)
-            item->setIcon(Rule, severityIcon(Severity::Warning, palette()));
+            item->setIcon(RuleColumn, severityIcon(Severity::Warning, palette()));
         items << item;
     }
     m_list->addTopLevelItems(items);
-    m_list->header()->resizeSection(Rule, 330);
+    m_list->header()->resizeSection(RuleColumn, 330);
     if (!items.isEmpty())
         m_list->setCurrentItem(items.front());
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
@@ -83,8 +83,8 @@ ImportReport::ImportReport(const QString& file, const ApplyOutcome& outcome, QWi
 void ImportReport::copy() const {
     QStringList lines;
     for (int i = 0; i < m_list->topLevelItemCount(); ++i)
-        lines << m_list->topLevelItem(i)->text(Rule) + QStringLiteral(": ") +
-                     m_list->topLevelItem(i)->text(Result);
+        lines << m_list->topLevelItem(i)->text(RuleColumn) + QStringLiteral(": ") +
+                     m_list->topLevelItem(i)->text(ResultColumn);
     copyText(lines.join(u'\n'));
 }
 

@@ -37,6 +37,7 @@ QWidget* PreferencesDialog::buildRules() {
     auto* box = new QWidget(this);
     auto* title = new QLabel(tr("&Rules of your own operators"), box);
     title->setProperty("role", "heading");
+    title->setIndent(0);
     auto* hint = new QLabel(
         tr("An operator that Shardwright does not know runs whole on each device. A file of rules "
            "says how it may be split; docs/user-rules.md describes it. It is read again when it "

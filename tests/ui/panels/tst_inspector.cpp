@@ -194,6 +194,27 @@ private slots:
         f.inspector.showNodes({f.node("act")});
         QVERIFY(!links->isVisible());
     }
+    void anOperatorOfAMixedSelectionIsChosenWithTheKeyboard() {
+        Fixture f;
+        auto* links = f.inspector.findChild<QLabel*>("operatorLinks");
+        QList<NodeId> wanted;
+        QObject::connect(&f.inspector, &InspectorPanel::nodesWanted, &f.inspector,
+                         [&](const QList<NodeId>& nodes) { wanted = nodes; });
+        f.inspector.showNodes({f.node("act"), f.node("mm2"), f.node("mm1")});
+        f.inspector.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&f.inspector));
+        // The first of them is under the keyboard at once, Tab goes to the next.
+        links->setFocus(Qt::TabFocusReason);
+        QTRY_VERIFY(links->hasFocus());
+        QTest::keyClick(links, Qt::Key_Return);
+        QCOMPARE(wanted, (QList<NodeId>{f.node("mm2"), f.node("mm1")}));
+        QTest::keyClick(links, Qt::Key_Tab);
+        QTest::keyClick(links, Qt::Key_Return);
+        QCOMPARE(wanted, QList<NodeId>{f.node("act")});
+        QVERIFY(links->hasFocus());
+        QTest::keyClick(links, Qt::Key_Tab);
+        QVERIFY(!links->hasFocus());
+    }
     void aDimensionIsSplitIntoParts() {
         Fixture f;
         const TensorSlot slot{f.node("mm1"), false, 1};

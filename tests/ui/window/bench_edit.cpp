@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a person at the window waits for after an edit that reaches a whole graph of 1k, 10k and
-// 100k nodes, and how long the window does not answer meanwhile. Run it from a release build.
+// 100k nodes, and how long the window does not answer meanwhile
+// (processor time of its thread). Run it from a release build.
 #include "check/assign.h"
 #include "support/generated_transformer.h"
 #include "support/ui/editor_fixture.h"
@@ -13,6 +14,7 @@
 #include <QTimer>
 
 #include <algorithm>
+#include <ctime>
 
 using namespace shardwright;
 using namespace shardwright::test;
@@ -21,6 +23,13 @@ namespace {
 
 double since(const QElapsedTimer& timer) {
     return static_cast<double>(timer.nsecsElapsed()) / 1e6;
+}
+
+/// Milliseconds of processor time of this thread: what other programs do does not count.
+double ownTime() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
 }
 
 }  // namespace
@@ -58,12 +67,15 @@ private slots:
         window.canvas()->centreOn(shown);
         QTest::qWait(400);
 
-        QElapsedTimer timer, pulse;
+        QElapsedTimer timer;
+        double pulse = 0;
         double piece = -1, lists = -1, stall = 0;
         QTimer heart;
         heart.setInterval(0);
-        connect(&heart, &QTimer::timeout, this,
-                [&] { stall = std::max(stall, since(pulse)), pulse.start(); });
+        connect(&heart, &QTimer::timeout, this, [&] {
+            stall = std::max(stall, ownTime() - pulse);
+            pulse = ownTime();
+        });
         connect(&session, &EditorSession::pieceAnalysed, this, [&] { piece = since(timer); });
         double whole = -1;
         connect(&session, &EditorSession::analysisChanged, this, [&] { whole = since(timer); });
@@ -71,14 +83,14 @@ private slots:
         auto edit = assignAxes(session.document(), *session.analysis(), {&ids, 1}, 0, {0});
         QVERIFY(edit);
         timer.start();
-        pulse.start();
+        pulse = ownTime();
         heart.start();
         session.push(*edit);
         QVERIFY(QTest::qWaitFor([&] { return window.isSettled(); }, 60'000));
         lists = since(timer);
         qInfo(
             "%zu nodes: first piece %.1f ms after the edit, the whole %.1f ms, all drawn %.1f ms; "
-            "longest stall of the window %.1f ms",
+            "the window's longest turn %.1f ms",
             session.document().graph().nodes.size(), piece, whole, lists, stall);
     }
 };

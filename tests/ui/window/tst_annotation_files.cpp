@@ -60,7 +60,6 @@ private slots:
         QTRY_VERIFY(message().startsWith("Exported 2 rules to "));
         QVERIFY(Sandbox::read(file).contains("\"mesh\": \"tp=2\""));
 
-        session().undoStack()->setClean();
         open(mlp(), "new.onnx");
         QVERIFY(!session().analysis()->hasConfiguration);
         files()->importFrom(file);
@@ -160,6 +159,7 @@ private slots:
         for (const auto& [key, name] : {std::pair(Qt::Key_I, "importAnnotationsDialog"),
                                         std::pair(Qt::Key_X, "exportAnnotationsDialog")}) {
             m_window->activateWindow();
+            QVERIFY(QTest::qWaitForWindowActive(&*m_window));
             QTest::keyClick(&*m_window, key, Qt::ControlModifier | Qt::ShiftModifier);
             auto* dialog = m_window->findChild<QFileDialog*>(name);
             QVERIFY(dialog);
@@ -183,7 +183,7 @@ private:
     QString message() { return m_window->messageBar()->text(); }
     NodeId node(const std::string& name) { return nodeNamed(session().document().graph(), name); }
     void open(const ModelBuilder& model, const QString& name) {
-        session().undoStack()->setClean();
+        session().closeDocument();
         QVERIFY(openAndAnalyse(session(), m_box->write(name, model.bytes())));
     }
     void push(const std::string& at, int dim) {

@@ -138,6 +138,7 @@ private slots:
 
     void thePreferencesTakeAPathAndShowWhatIsWrongInIt() {
         m_window->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&*m_window));
         QTest::keyClick(&*m_window, Qt::Key_Comma, Qt::ControlModifier);
         auto* dialog = m_window->findChild<PreferencesDialog*>();
         QVERIFY(dialog);
