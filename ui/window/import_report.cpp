@@ -69,6 +69,8 @@ ImportReport::ImportReport(const QString& file, const ApplyOutcome& outcome, QWi
     if (!items.isEmpty())
         m_list->setCurrentItem(items.front());
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
+    // The style's icon does not follow the theme.
+    buttons->button(QDialogButtonBox::Close)->setIcon({});
     QPushButton* copy = buttons->addButton(tr("&Copy as Text"), QDialogButtonBox::ActionRole);
     copy->setAutoDefault(false);
     connect(copy, &QPushButton::clicked, this, &ImportReport::copy);

@@ -21,8 +21,11 @@ PreferencesDialog::PreferencesDialog(UserRulesFile* rules, QWidget* parent)
     setObjectName(QStringLiteral("preferencesDialog"));
     setWindowTitle(tr("Preferences"));
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
+    QPushButton* close = buttons->button(QDialogButtonBox::Close);
     // Enter in the line takes the path and does not end the dialog.
-    buttons->button(QDialogButtonBox::Close)->setAutoDefault(false);
+    close->setAutoDefault(false);
+    // The style's icon does not follow the theme.
+    close->setIcon({});
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     auto* column = new QVBoxLayout(this);
     column->addWidget(buildRules());
