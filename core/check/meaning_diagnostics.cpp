@@ -114,6 +114,7 @@ public:
             if (said)
                 m_result.insert(m_result.end(), said->begin(), said->end());
         }
+        tellOfSpecsInBodies();
         for (const CommEntry& entry : m_analysis.communication.entries)
             m_result.push_back(word(entry));
         return std::move(m_result);
@@ -386,7 +387,7 @@ private:
             if (nodes++ == 0)
                 first = node.id;
         }
-        if (nodes == 0)
+        if (nodes == 0 || !m_analysis.covers(first))
             return;
         Diagnostic d;
         d.code = "SW311";
