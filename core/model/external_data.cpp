@@ -247,6 +247,7 @@ public:
             ::close(m_descriptor);
     }
     int get() const { return m_descriptor; }
+    int release() { return std::exchange(m_descriptor, -1); }
 
 private:
     int m_descriptor;
@@ -306,22 +307,65 @@ Result<MappedBytes> mapExternal(const onnx::TensorProto& tensor, const fs::path&
     return mapped;
 }
 
-Result<std::string> readExternal(const onnx::TensorProto& tensor, const fs::path& modelFolder) {
+ExternalFile::ExternalFile(ExternalFile&& other) noexcept
+    : m_descriptor(std::exchange(other.m_descriptor, -1)), m_begin(other.m_begin),
+      m_size(other.m_size), m_location(std::move(other.m_location)),
+      m_tensor(std::move(other.m_tensor)) {}
+
+ExternalFile& ExternalFile::operator=(ExternalFile&& other) noexcept {
+    std::swap(m_descriptor, other.m_descriptor);
+    m_begin = other.m_begin;
+    m_size = other.m_size;
+    m_location = std::move(other.m_location);
+    m_tensor = std::move(other.m_tensor);
+    return *this;
+}
+
+ExternalFile::~ExternalFile() {
+    if (m_descriptor >= 0)
+        ::close(m_descriptor);
+}
+
+Result<ExternalFile> ExternalFile::open(const onnx::TensorProto& tensor,
+                                        const fs::path& modelFolder) {
     auto opened = openExternal(tensor, modelFolder);
     if (!opened)
         return opened.error();
-    std::string bytes(opened->size, '\0');
-    for (std::size_t have = 0; have < bytes.size();) {
-        const ssize_t got = ::pread(opened->file.get(), bytes.data() + have, bytes.size() - have,
-                                    static_cast<off_t>(opened->offset + have));
+    ExternalFile file;
+    file.m_descriptor = opened->file.release();
+    file.m_begin = opened->offset;
+    file.m_size = opened->size;
+    file.m_location = readEntry(tensor).location;
+    file.m_tensor = tensor.name();
+    return file;
+}
+
+Result<void> ExternalFile::read(std::size_t offset, char* target, std::size_t bytes) const {
+    const auto error = [&](const std::string& reason) {
+        return Error{"external data '" + m_location + "': " + reason, "tensor '" + m_tensor + "'"};
+    };
+    if (offset > m_size || bytes > m_size - offset)
+        return error("more is read than the tensor has");
+    for (std::size_t have = 0; have < bytes;) {
+        const ssize_t got = ::pread(m_descriptor, target + have, bytes - have,
+                                    static_cast<off_t>(m_begin + offset + have));
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return externalError(tensor, readEntry(tensor).location,
-                                 got < 0 ? std::strerror(errno)
-                                         : "the file became shorter while it was read");
+            return error(got < 0 ? std::strerror(errno)
+                                 : "the file became shorter while it was read");
         have += static_cast<std::size_t>(got);
     }
+    return {};
+}
+
+Result<std::string> readExternal(const onnx::TensorProto& tensor, const fs::path& modelFolder) {
+    auto file = ExternalFile::open(tensor, modelFolder);
+    if (!file)
+        return file.error();
+    std::string bytes(file->size(), '\0');
+    if (auto read = file->read(0, bytes.data(), bytes.size()); !read)
+        return read.error();
     return bytes;
 }
 

@@ -75,6 +75,28 @@ private:
 Result<MappedBytes> mapExternal(const onnx::TensorProto& tensor,
                                 const std::filesystem::path& modelFolder);
 
+/// The file of a tensor's external data, opened for reads in pieces: what is too large to be held
+/// whole, and not hurt by a file that becomes shorter. Move-only.
+class ExternalFile {
+public:
+    /// As mapExternal() opens it.
+    static Result<ExternalFile> open(const onnx::TensorProto& tensor,
+                                     const std::filesystem::path& modelFolder);
+    ExternalFile(ExternalFile&& other) noexcept;
+    ExternalFile& operator=(ExternalFile&& other) noexcept;
+    ~ExternalFile();
+
+    std::size_t size() const { return m_size; }  ///< Bytes of the tensor.
+    /// Bytes of the tensor from `offset` on. Error: the file became shorter, or cannot be read.
+    Result<void> read(std::size_t offset, char* target, std::size_t bytes) const;
+
+private:
+    ExternalFile() = default;
+    int m_descriptor = -1;
+    std::size_t m_begin = 0, m_size = 0;
+    std::string m_location, m_tensor;
+};
+
 /// The same as a copy, which a change of the file cannot hurt.
 Result<std::string> readExternal(const onnx::TensorProto& tensor,
                                  const std::filesystem::path& modelFolder);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/assembly.h"
 
+#include "model/shapes.h"
 #include "plan/node_copy.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -11,14 +13,16 @@
 namespace shardwright::lowering {
 
 Assembly::Assembly(const Context& context, Draft& draft, ConstantTable& constants)
-    : m_context(context), m_draft(draft),
-      m_reserved(context.graph), m_frame{context,
-                                         draft,
-                                         m_reserved,
-                                         constants,
-                                         emptySegment(context.analysis.document.model->proto()),
-                                         {}},
-      m_plan(std::make_shared<Plan>()) {
+    : m_context(context), m_draft(draft), m_reserved(context.graph),
+      m_plan(std::make_shared<Plan>()), m_frame{
+                                            context,
+                                            draft,
+                                            m_reserved,
+                                            constants,
+                                            emptySegment(context.analysis.document.model->proto()),
+                                            {},
+                                            WeightTable(m_plan->weights)} {
+    m_plan->model = context.analysis.document.model;
     for (const onnx::FunctionProto& function : context.analysis.document.model->proto().functions())
         m_frame.functions.push_back(
             copyFunction(function, context.analysis.document.model->path().parent_path()));
@@ -104,6 +108,37 @@ void Assembly::addTensor(int index) {
         {local.name, local.value, local.box, local.term, m_context.info(local.value).elementType});
 }
 
+/// What is made and used up within a segment, each tensor until the last step that reads it.
+std::int64_t Assembly::workBytes(const std::vector<int>& steps) const {
+    const auto stepOf = [&](int index) -> const DraftStep& {
+        return m_draft.steps[static_cast<std::size_t>(index)];
+    };
+    std::unordered_map<int, std::size_t> last;
+    for (std::size_t i = 0; i < steps.size(); ++i)
+        for (const auto& locals : {stepOf(steps[i]).inputs, stepOf(steps[i]).outputs})
+            for (const int local : locals)
+                last[local] = i;
+    std::vector<std::vector<std::int64_t>> freed(steps.size());
+    std::int64_t alive = 0, most = 0;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        for (const int output : stepOf(steps[i]).outputs) {
+            if (output < 0)
+                continue;
+            const DraftLocal& local = m_draft.locals[static_cast<std::size_t>(output)];
+            if (local.tensor >= 0 || !local.sized || !m_context.sized(local.value))
+                continue;
+            const std::int64_t bytes = std::max<std::int64_t>(
+                0, storageBytes(m_context.info(local.value).elementType, local.box.count()));
+            alive += bytes;
+            freed[last[output]].push_back(bytes);
+        }
+        most = std::max(most, alive);
+        for (const std::int64_t bytes : freed[i])
+            alive -= bytes;
+    }
+    return most;
+}
+
 void Assembly::writeSegments() {
     // By device, phase, and whether they run beside its exchanges.
     std::map<std::tuple<DeviceId, int, bool>, std::vector<int>> segments;
@@ -122,6 +157,7 @@ void Assembly::writeSegments() {
         segment.device = device;
         segment.phase = phase;
         segment.besideExchanges = beside;
+        segment.workBytes = workBytes(steps);
         m_plan->devices[static_cast<std::size_t>(device)].segments.push_back(std::move(segment));
     }
 }

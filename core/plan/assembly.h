@@ -22,6 +22,7 @@ private:
     void giveNames();
     void findTensors();
     void addTensor(int local);
+    std::int64_t workBytes(const std::vector<int>& steps) const;
     void writeSegments();
     void writeCopies();
     void writeExchanges();
@@ -30,8 +31,8 @@ private:
     const Context& m_context;
     Draft& m_draft;
     ReservedNames m_reserved;
-    SegmentFrame m_frame;
     std::shared_ptr<Plan> m_plan;
+    SegmentFrame m_frame;
 };
 
 }  // namespace shardwright::lowering

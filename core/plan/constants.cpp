@@ -44,6 +44,7 @@ bool ConstantTable::isConstantNode(NodeId node) const {
 
 const onnx::TensorProto* ConstantTable::keep(onnx::TensorProto tensor) {
     m_kept.push_back(std::make_unique<onnx::TensorProto>(std::move(tensor)));
+    m_made.insert(m_kept.back().get());
     return m_kept.back().get();
 }
 

@@ -5,6 +5,8 @@
 
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 namespace onnx {
 class TensorProto;
@@ -24,6 +26,8 @@ public:
 
     /// Null: not constant.
     const onnx::TensorProto* of(ValueId value);
+    /// Whether of() is a tensor of the model, not one that was made here.
+    bool inModel(ValueId value) { return of(value) != nullptr && m_made.count(of(value)) == 0; }
     /// Whether a Constant node with a dense tensor gives it.
     bool isConstantNode(NodeId node) const;
 
@@ -36,6 +40,7 @@ private:
     const Context& m_context;
     std::unordered_map<ValueId, const onnx::TensorProto*> m_known;
     std::vector<std::unique_ptr<onnx::TensorProto>> m_kept;
+    std::unordered_set<const onnx::TensorProto*> m_made;  ///< Those of m_kept.
 };
 
 /// A 1-dimensional INT64 tensor, and a scalar of any type whose elements have whole bytes.

@@ -10,6 +10,10 @@
 #include <string>
 #include <vector>
 
+namespace onnx {
+class TensorProto;
+}
+
 namespace shardwright {
 
 /// One dense local tensor of one device: the elements of `box` of `value` in row-major order of
@@ -24,6 +28,17 @@ struct LocalTensor {
     std::vector<std::int64_t> dims() const;  ///< Counts of the box's index sets.
 };
 
+/// A weight or a piece of one that segments read. Its elements stay in the model's file until
+/// somebody asks for them (readWeight()).
+struct Weight {
+    const onnx::TensorProto* tensor = nullptr;  ///< Of Plan::model.
+    Box box;                                    ///< Its elements, in row-major order.
+    std::int32_t elementType = 0;
+    std::vector<std::int64_t> dims;
+    std::int64_t bytes = 0;
+    int uses = 0;  ///< Segments that read it, of all devices.
+};
+
 /// A part of the model that one device runs without talking to others: a valid ONNX model.
 struct Segment {
     DeviceId device = 0;
@@ -31,8 +46,17 @@ struct Segment {
     /// It neither gives the phase's exchanges anything nor takes anything from them: it may run
     /// while they are under way.
     bool besideExchanges = false;
-    std::string modelBytes;   ///< Serialised ModelProto, weights cut and inside.
-    std::vector<int> inputs;  ///< Indices into DeviceProgram::tensors.
+    /// Serialised ModelProto. The initializers of `weights` are in it without their elements: as
+    /// external data of length `bytes` at a location that does not exist.
+    std::string modelBytes;
+    struct WeightUse {
+        std::string name;  ///< Of the initializer.
+        int weight = 0;    ///< Index into Plan::weights.
+    };
+    std::vector<WeightUse> weights;
+    std::int64_t workBytes = 0;  ///< Most bytes of tensors that are alive at once within it,
+                                 ///< without weights, inputs and outputs.
+    std::vector<int> inputs;     ///< Indices into DeviceProgram::tensors.
     std::vector<int> outputs;
     std::vector<NodeId> nodes;  ///< Of the original graph, for timings.
 };
@@ -70,6 +94,8 @@ struct DeviceProgram {
 /// Phase p: every device runs its segment of phase p, then its local copies, then the exchanges of
 /// phase p, started together and finished in this order; in between, what may run beside them.
 struct Plan {
+    std::shared_ptr<const Model> model;  ///< Owns the tensors of `weights`.
+    std::vector<Weight> weights;
     int deviceCount = 0;
     int phases = 0;
     std::vector<DeviceProgram> devices;

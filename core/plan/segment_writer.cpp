@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/segment_writer.h"
 
+#include "model/shapes.h"
+#include "model/tensor_bytes.h"
 #include "plan/call_writer.h"
 #include "plan/node_copy.h"
 #include "plan/rewrites.h"
@@ -16,6 +18,9 @@ namespace {
 // ONNX Runtime 1.32 knows IR versions up to its own onnx release; segments need nothing newer than
 // 11, and functions need at least 8.
 constexpr std::int64_t kLowestIr = 8, kHighestIr = 11;
+/// Smaller tensors are written into the model: ONNX Runtime reads shapes and the like while it
+/// loads.
+constexpr std::int64_t kInsideBytes = 4096;
 constexpr std::int64_t kHelperOpset = 17;  ///< For models without nodes of the default domain.
 
 }  // namespace
@@ -72,10 +77,54 @@ std::string SegmentWriter::read(int id) {
     return from.name;
 }
 
+int WeightTable::use(const onnx::TensorProto& tensor, const Box& box) {
+    std::vector<int>& known = m_byTensor[&tensor];
+    for (const int index : known)
+        if (m_weights[static_cast<std::size_t>(index)].box == box)
+            return ++m_weights[static_cast<std::size_t>(index)].uses, index;
+    known.push_back(static_cast<int>(m_weights.size()));
+    m_weights.push_back({&tensor, box, tensor.data_type(), dimsOf(box),
+                         storageBytes(tensor.data_type(), box.count()), 1});
+    return known.back();
+}
+
+namespace {
+
+/// Whether a piece of a tensor stays in the model's file until a session is made.
+bool staysInFile(const onnx::TensorProto& tensor, const Box& box) {
+    return tensor.data_type() != onnx::TensorProto::STRING && elementBits(tensor.data_type()) > 0 &&
+           box.dims.size() == static_cast<std::size_t>(tensor.dims_size()) &&
+           elementCount(tensor) && storageBytes(tensor.data_type(), box.count()) > kInsideBytes;
+}
+
+/// An initializer whose elements are somewhere else.
+onnx::TensorProto withoutElements(const Weight& weight) {
+    onnx::TensorProto tensor;
+    tensor.set_data_type(weight.elementType);
+    for (const std::int64_t dim : weight.dims)
+        tensor.add_dims(dim);
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    const std::pair<const char*, std::string> entries[] = {
+        {"location", "weights"}, {"offset", "0"}, {"length", std::to_string(weight.bytes)}};
+    for (const auto& [key, value] : entries) {
+        auto& entry = *tensor.add_external_data();
+        entry.set_key(key);
+        entry.set_value(value);
+    }
+    return tensor;
+}
+
+}  // namespace
+
 void SegmentWriter::embed(const DraftLocal& from) {
     onnx::TensorProto tensor;
     const onnx::TensorProto* constant = m_frame.constants.of(from.value);
-    if (constant != nullptr) {
+    if (constant != nullptr && m_frame.constants.inModel(from.value) &&
+        staysInFile(*constant, from.box)) {
+        const int weight = m_frame.weights.use(*constant, from.box);
+        m_weights.push_back({from.name, weight});
+        tensor = withoutElements(m_frame.weights.at(weight));
+    } else if (constant != nullptr) {
         tensor = cutTensor(*constant, from.box,
                            m_frame.context.analysis.document.model->path().parent_path());
     } else {
@@ -158,8 +207,10 @@ Segment SegmentWriter::finish(const std::string& place) {
     if (m_callsFunctions)
         for (const onnx::FunctionProto& function : m_frame.functions)
             *model.add_functions() = function;
+    segment.weights = std::move(m_weights);
     if (model.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-        throw Refusal{"its weights are over 2 GiB, more than one ONNX file can hold", place};
+        throw Refusal{"it is over 2 GiB without its weights, more than one ONNX file can hold",
+                      place};
     segment.modelBytes = model.SerializeAsString();
     segment.nodes = std::move(m_nodes);
     return segment;

@@ -7,9 +7,23 @@
 #include "plan/plan.h"
 
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 namespace shardwright::lowering {
+
+/// The weights of a plan, each once.
+class WeightTable {
+public:
+    explicit WeightTable(std::vector<Weight>& weights) : m_weights(weights) {}
+    /// Where the elements `box` of `tensor` are; made where there is none. Counts a use.
+    int use(const onnx::TensorProto& tensor, const Box& box);
+    const Weight& at(int index) const { return m_weights[static_cast<std::size_t>(index)]; }
+
+private:
+    std::vector<Weight>& m_weights;
+    std::unordered_map<const onnx::TensorProto*, std::vector<int>> m_byTensor;
+};
 
 /// What all segments of a plan have in common.
 struct SegmentFrame {
@@ -19,6 +33,7 @@ struct SegmentFrame {
     ConstantTable& constants;
     onnx::ModelProto empty;                      ///< Versions and imports, no graph.
     std::vector<onnx::FunctionProto> functions;  ///< Of models that call some.
+    WeightTable weights;
 };
 
 /// IR version and imports for the segments of a model.
@@ -50,6 +65,7 @@ private:
     std::set<int> m_known;  ///< Locals that are in the graph.
     std::vector<int> m_inputs, m_outputs;
     std::vector<NodeId> m_nodes;
+    std::vector<Segment::WeightUse> m_weights;
     bool m_callsFunctions = false;
 };
 

@@ -95,6 +95,10 @@ private:
         if (tensor.data_type() != kBFloat16)
             return;
         m_found = true;
+        if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
+            tensor.set_data_type(kFloat);  // Its elements come later, and are widened then.
+            return;
+        }
         const auto narrow = tensorBytes(tensor, {});
         if (!narrow) {
             m_ok = false;

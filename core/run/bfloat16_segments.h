@@ -15,8 +15,8 @@ struct WidenedSegment {
 
 /// The same segment, a serialised ModelProto, computed in float32: its bfloat16 inputs are cast
 /// when they come in and its bfloat16 outputs when they go out, and every bfloat16 in between is a
-/// float. For kernels that the CPU provider of ONNX Runtime lacks. nullopt: it has no bfloat16, or
-/// cannot be read.
+/// float: initializers without elements have float's type, too. For kernels that the CPU provider
+/// of ONNX Runtime lacks. nullopt: it has no bfloat16, or cannot be read.
 std::optional<WidenedSegment> inFloat32(const std::string& segment);
 
 }  // namespace shardwright

@@ -28,8 +28,12 @@ DeviceRunner::DeviceRunner(const Plan& plan, const DeviceProgram& program,
       m_sessions(program.segments.size()) {}
 
 Result<void> DeviceRunner::prepare(const InputSet& inputs) {
-    for (const Segment& segment : m_program.segments)
+    for (const Segment& segment : m_program.segments) {
         m_pool.hold(segment.modelBytes.size());
+        for (const Segment::WeightUse& use : segment.weights)
+            m_pool.hold(static_cast<std::size_t>(
+                m_plan.weights[static_cast<std::size_t>(use.weight)].bytes));
+    }
     if (auto loaded = loadInputs(inputs); !loaded)
         return loaded;
     if (auto made = makeTransfers(); !made)
@@ -200,7 +204,8 @@ std::string DeviceRunner::segmentPlace(std::size_t index) const {
 
 Result<void> DeviceRunner::makeSession(std::size_t index) {
     const Segment& segment = m_program.segments[index];
-    SegmentSource source{segment.modelBytes, {}, {}, segment.nodes.size(), segmentPlace(index)};
+    SegmentSource source{segment.modelBytes, {},     {}, segment.nodes.size(), segmentPlace(index),
+                         segment.weights,    &m_plan};
     for (const int i : segment.inputs)
         source.inputs.push_back(tensor(i).name);
     for (const int i : segment.outputs)

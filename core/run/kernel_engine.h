@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "plan/plan.h"
 #include "rules/rule.h"
 #include "run/buffer.h"
 #include "run/pack.h"
@@ -20,6 +21,9 @@ struct SegmentSource {
     std::vector<std::string> outputs;
     std::size_t nodeCount = 0;
     std::string place;  ///< What errors name: "device 2, segment 3 (MatMul#12 ... Add#14)".
+    /// The initializers that the model has no elements of, and the plan that knows them.
+    std::span<const Segment::WeightUse> weights = {};
+    const Plan* plan = nullptr;
 };
 
 /// A model that is ready to run on one device.

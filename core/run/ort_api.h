@@ -21,6 +21,7 @@ struct OrtValue;
 struct OrtMemoryInfo;
 struct OrtAllocator;
 struct OrtTensorTypeAndShapeInfo;
+struct OrtPrepackedWeightsContainer;
 
 namespace shardwright {
 
@@ -65,7 +66,15 @@ inline constexpr std::uint32_t kOrtApiVersion = 18;
     X(ReleaseRunOptions, 97, void, (OrtRunOptions* options))                                                            \
     X(ReleaseTensorTypeAndShapeInfo, 99, void, (OrtTensorTypeAndShapeInfo* info))                                       \
     X(ReleaseSessionOptions, 100, void, (OrtSessionOptions* options))                                                   \
-    X(AddSessionConfigEntry, 130, OrtStatus*, (OrtSessionOptions* options, const char* key, const char* value))
+    X(AddSessionConfigEntry, 130, OrtStatus*, (OrtSessionOptions* options, const char* key, const char* value))   \
+    X(AddInitializer, 150, OrtStatus*, (OrtSessionOptions* options, const char* name, const OrtValue* value))           \
+    X(CreatePrepackedWeightsContainer, 166, OrtStatus*, (OrtPrepackedWeightsContainer** out))                           \
+    X(ReleasePrepackedWeightsContainer, 167, void, (OrtPrepackedWeightsContainer* container))                           \
+    X(CreateSessionFromArrayWithPrepackedWeightsContainer, 169, OrtStatus*,                                             \
+      (const OrtEnv* env, const void* data, std::size_t bytes, const OrtSessionOptions* options,                        \
+       OrtPrepackedWeightsContainer* container, OrtSession** out))                                                      \
+    X(AddExternalInitializers, 210, OrtStatus*,                                                                         \
+      (OrtSessionOptions* options, const char* const* names, const OrtValue* const* values, std::size_t count))
 // clang-format on
 
 struct OrtFunctions {

@@ -6,6 +6,8 @@
 #include "run/element_types.h"
 #include "run/reduce.h"
 
+#include <onnx/onnx_pb.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -29,12 +31,30 @@ struct Value {
     }
 };
 
+/// Weights as ONNX Runtime takes them.
+struct LoadedWeights {
+    std::shared_ptr<WeightStore> store;
+    std::vector<std::shared_ptr<std::byte>> bytes;
+    std::vector<const char*> names;
+    std::vector<Value> values;
+    std::vector<bool> shared;
+
+    bool anyShared() const { return std::find(shared.begin(), shared.end(), true) != shared.end(); }
+    /// ONNX Runtime has made copies of the others.
+    void keepShared() {
+        for (std::size_t i = 0; i < bytes.size(); ++i)
+            if (!shared[i])
+                bytes[i].reset();
+    }
+};
+
 class OrtKernelSession : public KernelSession {
 public:
-    OrtKernelSession(Runtime runtime, OrtSession* session, OrtRunOptions* options,
-                     const SegmentSource& source)
-        : m_runtime(std::move(runtime)), m_session(session), m_options(options),
-          m_inputs(source.inputs), m_outputs(source.outputs), m_place(source.place) {
+    OrtKernelSession(Runtime runtime, LoadedWeights kept, OrtSession* session,
+                     OrtRunOptions* options, const SegmentSource& source)
+        : m_runtime(std::move(runtime)), m_kept(std::move(kept)), m_session(session),
+          m_options(options), m_inputs(source.inputs), m_outputs(source.outputs),
+          m_place(source.place) {
         for (const std::string& name : m_inputs)
             m_inputNames.push_back(name.c_str());
         for (const std::string& name : m_outputs)
@@ -105,6 +125,7 @@ private:
     }
 
     Runtime m_runtime;
+    LoadedWeights m_kept;  ///< What the session shares with others.
     OrtSession* m_session;
     OrtRunOptions* m_options;
     std::vector<std::string> m_inputs, m_outputs;
@@ -116,6 +137,8 @@ class OrtEngine : public KernelEngine {
 public:
     OrtEngine(Runtime runtime, const OrtEngineOptions& options)
         : m_runtime(std::move(runtime)), m_settings(options) {
+        if (!m_settings.weights)
+            m_settings.weights = std::make_shared<WeightStore>(m_runtime, false);
         // Without run options nothing can be terminated, and all else works.
         (void)m_runtime->check(m_runtime->api().CreateRunOptions(&m_runOptions), {});
     }
@@ -129,7 +152,7 @@ public:
     std::shared_ptr<std::byte> allocate(std::size_t bytes) override { return allocateHost(bytes); }
 
     Result<std::unique_ptr<KernelSession>> createSession(const SegmentSource& source) override {
-        auto made = makeSession(source);
+        auto made = makeSession(source, false);
         if (made)
             return made;
         // The CPU provider lacks many kernels of bfloat16.
@@ -142,18 +165,32 @@ public:
             for (std::string& name : *names)
                 if (const auto port = widened->ports.find(name); port != widened->ports.end())
                     name = port->second;
-        auto again = makeSession(other);
+        auto again = makeSession(other, true);
         return again ? std::move(again) : std::move(made);
     }
 
-    Result<std::unique_ptr<KernelSession>> makeSession(const SegmentSource& source) {
+    Result<std::unique_ptr<KernelSession>> makeSession(const SegmentSource& source, bool widened) {
         const OrtFunctions& api = m_runtime->api();
+        std::unique_lock large(m_settings.weights->largeSession(), std::defer_lock);
+        if (ownBytes(source) > kLargeSession)
+            large.lock();
         OrtSessionOptions* options = nullptr;
         OrtSession* session = nullptr;
+        LoadedWeights weights;
         auto made = m_runtime->check(api.CreateSessionOptions(&options), source.place);
         if (made)
             made = configure(options, source);
         if (made)
+            made = loadWeights(source, widened, weights);
+        if (made)
+            made = addWeights(options, weights, source.place);
+        if (made && weights.anyShared())
+            made = m_runtime->check(api.CreateSessionFromArrayWithPrepackedWeightsContainer(
+                                        m_runtime->environment(), source.modelBytes.data(),
+                                        source.modelBytes.size(), options,
+                                        m_settings.weights->container(), &session),
+                                    source.place);
+        else if (made)
             made = m_runtime->check(
                 api.CreateSessionFromArray(m_runtime->environment(), source.modelBytes.data(),
                                            source.modelBytes.size(), options, &session),
@@ -162,8 +199,9 @@ public:
             api.ReleaseSessionOptions(options);
         if (!made)
             return made.error();
+        weights.keepShared();
         return std::unique_ptr<KernelSession>(
-            new OrtKernelSession(m_runtime, session, m_runOptions, source));
+            new OrtKernelSession(m_runtime, std::move(weights), session, m_runOptions, source));
     }
 
     void copyRegion(const RegionCopy& copy, ConstBufferView source, std::byte* target) override {
@@ -201,6 +239,86 @@ public:
     }
 
 private:
+    /// Sessions with more weights of their own than this are made one at a time.
+    static constexpr std::int64_t kLargeSession = std::int64_t{32} << 20;
+
+    const Weight& weightOf(const SegmentSource& source, const Segment::WeightUse& use) const {
+        return source.plan->weights[static_cast<std::size_t>(use.weight)];
+    }
+    std::int64_t ownBytes(const SegmentSource& source) const {
+        std::int64_t bytes = 0;
+        for (const Segment::WeightUse& use : source.weights)
+            if (const Weight& weight = weightOf(source, use); !m_settings.weights->shares(weight))
+                bytes += weight.bytes;
+        return bytes;
+    }
+
+    Result<void> loadWeights(const SegmentSource& source, bool widened,
+                             LoadedWeights& weights) const {
+        const auto folder =
+            source.plan ? source.plan->model->path().parent_path() : std::filesystem::path();
+        weights.store = m_settings.weights;
+        for (const Segment::WeightUse& use : source.weights) {
+            const Weight& weight = weightOf(source, use);
+            const bool widen = widened && weight.elementType == onnx::TensorProto::BFLOAT16;
+            const bool shared = !widen && m_settings.weights->shares(weight);
+            auto loaded =
+                shared ? m_settings.weights->shared(weight, folder) : loadWeight(weight, folder);
+            auto bytes = static_cast<std::size_t>(weight.bytes);
+            if (loaded && widen) {
+                loaded = widenedToFloat(*loaded, bytes);
+                bytes *= 2;
+            }
+            if (!loaded)
+                return Error{loaded.error().text(), source.place};
+            Value value(m_runtime->api());
+            if (auto made = m_runtime->check(
+                    m_runtime->api().CreateTensorWithDataAsOrtValue(
+                        m_runtime->hostMemory(), loaded->get(), bytes, weight.dims.data(),
+                        weight.dims.size(), widen ? onnx::TensorProto::FLOAT : weight.elementType,
+                        &value.value),
+                    source.place);
+                !made)
+                return made;
+            weights.bytes.push_back(std::move(*loaded));
+            weights.names.push_back(use.name.c_str());
+            weights.values.push_back(std::move(value));
+            weights.shared.push_back(shared);
+        }
+        return {};
+    }
+
+    /// External initializers are copied, and let go of once they are packed. Where the same is
+    /// given as an initializer, too, the copy is only there for the optimiser: kernels share ours,
+    /// and the container what they pack.
+    Result<void> addWeights(OrtSessionOptions* options, const LoadedWeights& weights,
+                            const std::string& place) const {
+        if (weights.values.empty())
+            return {};
+        const OrtFunctions& api = m_runtime->api();
+        std::vector<const OrtValue*> values;
+        for (const Value& value : weights.values)
+            values.push_back(value.value);
+        auto added = m_runtime->check(api.AddExternalInitializers(options, weights.names.data(),
+                                                                  values.data(), values.size()),
+                                      place);
+        for (std::size_t i = 0; added && i < values.size(); ++i)
+            if (weights.shared[i])
+                added = m_runtime->check(api.AddInitializer(options, weights.names[i], values[i]),
+                                         place);
+        return added;
+    }
+
+    static Result<std::shared_ptr<std::byte>>
+    widenedToFloat(const std::shared_ptr<std::byte>& narrow, std::size_t bytes) {
+        auto wide = allocatePages(bytes * 2);  // Zeros; the upper half of a float is the number.
+        if (!wide)
+            return Error{"no memory for a weight of " + std::to_string(bytes * 2) + " bytes", {}};
+        for (std::size_t i = 0; i + 1 < bytes; i += 2)
+            std::memcpy(wide.get() + i * 2 + 2, narrow.get() + i, 2);
+        return wide;
+    }
+
     static std::size_t bytesOf(std::int32_t type) {
         return static_cast<std::size_t>(std::max(1, elementBits(type) / 8));
     }

@@ -3,6 +3,7 @@
 
 #include "run/kernel_engine.h"
 #include "run/ort_api.h"
+#include "run/weight_store.h"
 
 #include <memory>
 
@@ -20,6 +21,8 @@ struct OrtEngineOptions {
     /// Whether ONNX Runtime's own threads spin while they wait. Devices wait for each other, so
     /// they would take the cores that others need; alone, as a peer in a benchmark, they may.
     bool spinning = false;
+    /// Of all engines of a run in this process; null: each has one of its own.
+    std::shared_ptr<WeightStore> weights = nullptr;
 };
 
 /// Kernels of ONNX Runtime's CPU provider, in host memory.
