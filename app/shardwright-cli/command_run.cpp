@@ -50,7 +50,8 @@ Json reportJson(const RunReport& report) {
                            {"compute_ms", d.computeMs},
                            {"communication_ms", d.communicationMs},
                            {"waiting_ms", d.waitingMs},
-                           {"peak_bytes", d.peakBytes}});
+                           {"peak_bytes", d.peakBytes},
+                           {"predicted_bytes", d.predictedBytes}});
     for (const auto& [symbol, size] : report.bindings)
         bindings[symbol] = size;
     const bool compared = report.verified.has_value();
@@ -63,6 +64,11 @@ Json reportJson(const RunReport& report) {
               {"predicted", totalsJson(report.predicted)},
               {"executed", totalsJson(report.executed)},
               {"wall_ms", report.wallMs},
+              {"start_ms", report.startMs},
+              {"memory",
+               {{"predicted_bytes", report.predictedBytes},
+                {"peak_bytes", report.peakResidentBytes},
+                {"available_bytes", report.availableBytes}}},
               {"kernels", report.kernels},
               {"transport", report.transport}};
     if (!report.tensors.empty())
@@ -115,6 +121,9 @@ void printText(const RunReport& report) {
             "device %d: compute %.3f ms, communication %.3f ms, waiting %.3f ms, peak %lld bytes\n",
             d.device, d.computeMs, d.communicationMs, d.waitingMs,
             static_cast<long long>(d.peakBytes));
+    std::printf("memory: at most %lld bytes, predicted %lld\n",
+                static_cast<long long>(report.peakResidentBytes),
+                static_cast<long long>(report.predictedBytes));
     for (const auto& [kind, total] : report.executed)
         std::printf("%s: %lld, %lld bytes\n", kind.c_str(), static_cast<long long>(total.count),
                     static_cast<long long>(total.bytes));
@@ -164,6 +173,7 @@ Result<RunRequest> requestOf(const Common& common, const RunArguments& arguments
                         : arguments.transport == "nccl" ? Transport::Nccl
                                                         : Transport::Threads;
     request.backend = arguments.backend == "cuda" ? Backend::Cuda : Backend::Cpu;
+    request.ignoreMemory = arguments.ignoreMemory;
     if (!common.rules.empty()) {
         // Read here, so that the worker sees what was checked.
         auto text = readUserRules(common.rules);

@@ -52,6 +52,12 @@ struct RunArguments {
     int repeats = 1;
     int warmUps = 0;
     double timeLimitSeconds = 600;
+    bool ignoreMemory = false;
+};
+
+struct PlanArguments {
+    bool force = false;
+    std::int64_t mostInside = std::int64_t{64} << 20;
 };
 
 struct PropagateArguments {
@@ -88,6 +94,8 @@ int applyAnnotations(const Common& common, const std::string& path);
 /// Runs the cases of a conformance file (docs/conformance.md).
 int conformance(const std::string& path, Format format);
 int run(const Common& common, const RunArguments& arguments);
+/// Writes the models of the devices and what is between them into a folder (docs/plans.md).
+int plan(const Common& common, const PlanArguments& arguments);
 int rule(const RuleArguments& arguments);
 /// argc and argv go to Qt, which draws.
 int render(const Common& common, int argc, char** argv);

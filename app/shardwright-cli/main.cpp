@@ -187,7 +187,22 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(1, 100000));
     run->add_option("--warm-up", runs.warmUps, "Runs before that")->check(CLI::Range(0, 100000));
     run->add_option("--time-limit", runs.timeLimitSeconds, "Seconds after which it is given up");
+    run->add_flag("--ignore-memory", runs.ignoreMemory,
+                  "Run it even where it needs more memory than there is");
     run->callback([&] { status = cli::run(common, runs); });
+
+    cli::PlanArguments plans;
+    auto* plan = app.add_subcommand(
+        "plan", "Write an ONNX model for each device and phase, and what is between them");
+    addModel(*plan, common);
+    plan->add_option("-o,--output", common.output, "Folder to make")->required();
+    addFormat(*plan, common);
+    addAnalysis(*plan, common);
+    plan->add_flag("--force", plans.force, "Replace the plan that is in the folder");
+    plan->add_option("--most-inside", plans.mostInside,
+                     "With more bytes of weights than this they are in files of their own")
+        ->check(CLI::NonNegativeNumber);
+    plan->callback([&] { status = cli::plan(common, plans); });
 
     cli::RuleArguments rules;
     auto* rule = app.add_subcommand(

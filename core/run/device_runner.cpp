@@ -2,6 +2,7 @@
 #include "run/device_runner.h"
 
 #include "model/shapes.h"
+#include "run/life_times.h"
 #include "run/reduce.h"
 
 #include <algorithm>
@@ -100,40 +101,12 @@ Result<void> DeviceRunner::makeTransfers() {
 }
 
 void DeviceRunner::findLifeTimes() {
-    std::vector<int> last(m_program.tensors.size(), -1);
-    const auto use = [&](const std::vector<int>& tensors, int step) {
-        for (const int index : tensors)
-            last[static_cast<std::size_t>(index)] =
-                std::max(last[static_cast<std::size_t>(index)], step);
-    };
-    for (const Segment& segment : m_program.segments) {
-        const Span::Kind until =
-            segment.besideExchanges ? Span::Kind::Exchange : Span::Kind::Segment;
-        use(segment.inputs, stepOf(segment.phase, until));
-        use(segment.outputs, stepOf(segment.phase, until));
-    }
-    for (const DeviceProgram::LocalCopy& copy : m_program.copies) {
-        use(copy.sources, stepOf(copy.phase, Span::Kind::Copy));
-        use({copy.target}, stepOf(copy.phase, Span::Kind::Copy));
-    }
-    for (std::size_t phase = 0; phase < m_exchanges.size(); ++phase)
-        for (const PhaseExchange& e : m_exchanges[phase]) {
-            const DeviceGroup& devices = e.transfer.exchange->operation.devices;
-            const auto rank = static_cast<std::size_t>(
-                std::find(devices.begin(), devices.end(), m_program.device) - devices.begin());
-            use(e.transfer.exchange->sources[rank],
-                stepOf(static_cast<int>(phase), Span::Kind::Exchange));
-            use(e.transfer.targets, stepOf(static_cast<int>(phase), Span::Kind::Exchange));
-        }
-    const auto device = static_cast<std::size_t>(&m_program - m_plan.devices.data());
-    for (const auto* ports : {&m_plan.outputs, &m_plan.observed})
-        for (const Plan::Port& port : *ports)
-            for (const int index : port.tensors[device])
-                m_kept[static_cast<std::size_t>(index)] = true;
-    m_releases.resize(static_cast<std::size_t>(m_plan.phases) * 3);
-    for (std::size_t i = 0; i < last.size(); ++i)
-        if (last[i] >= 0 && !m_kept[i] && !m_isInput[i])
-            m_releases[static_cast<std::size_t>(last[i])].push_back(static_cast<int>(i));
+    const LifeTimes times = lifeTimes(m_plan, m_program);
+    m_kept = times.isKept;
+    m_releases.resize(static_cast<std::size_t>(times.steps));
+    for (std::size_t i = 0; i < times.last.size(); ++i)
+        if (times.last[i] >= 0 && !m_kept[i] && !times.isInput[i])
+            m_releases[static_cast<std::size_t>(times.last[i])].push_back(static_cast<int>(i));
 }
 
 void DeviceRunner::release(int step) {
@@ -167,10 +140,10 @@ Result<void> DeviceRunner::pass() {
     for (int phase = 0; phase < m_plan.phases; ++phase) {
         if (auto ran = runSegments(phase, false, segment); !ran)
             return ran;
-        release(stepOf(phase, Span::Kind::Segment));
+        release(stepOf(phase, StepKind::Segment));
         if (auto copied = runCopies(phase); !copied)
             return copied;
-        release(stepOf(phase, Span::Kind::Copy));
+        release(stepOf(phase, StepKind::Copy));
         auto begin = Clock::now();
         if (auto started = startExchanges(phase); !started)
             return started;
@@ -186,7 +159,7 @@ Result<void> DeviceRunner::pass() {
             return ran;
         if (!exchanged)
             return exchanged;
-        release(stepOf(phase, Span::Kind::Exchange));
+        release(stepOf(phase, StepKind::Exchange));
         m_phasesDone.fetch_add(1, std::memory_order_relaxed);
     }
     if (auto done = m_engine->synchronize(); !done)
@@ -249,6 +222,7 @@ Result<void> DeviceRunner::runSegment(std::size_t index) {
             return there;
         outputs.push_back(buffer(i));
     }
+    m_firstKernel = std::min(m_firstKernel, Clock::now());
     auto ran = m_sessions[index]->run(inputs, outputs);
     record({Span::Kind::Segment, m_program.device, segment.phase, static_cast<int>(index)}, begin,
            -1);

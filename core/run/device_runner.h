@@ -30,13 +30,12 @@ public:
     DeviceTiming timing() const;
     const std::vector<Span>& spans() const { return m_spans; }
     double lastPassMs() const { return m_passMs; }
+    /// When this device began its first kernel.
+    std::chrono::steady_clock::time_point firstKernel() const { return m_firstKernel; }
     int phasesDone() const { return m_phasesDone.load(std::memory_order_relaxed); }
 
 private:
     using Clock = std::chrono::steady_clock;
-    /// Segment, copies and exchanges of a phase are steps one after the other.
-    static int stepOf(int phase, Span::Kind kind) { return phase * 3 + static_cast<int>(kind); }
-
     Result<void> loadInputs(const InputSet& inputs);
     Result<void> makeTransfers();
     void findLifeTimes();
@@ -93,7 +92,7 @@ private:
     std::vector<CollectiveCall> m_calls;
 
     std::vector<Span> m_spans;
-    Clock::time_point m_passBegin;
+    Clock::time_point m_passBegin, m_firstKernel = Clock::time_point::max();
     double m_passMs = 0, m_prepareMs = 0;
     std::atomic<int> m_phasesDone{0};
 };

@@ -31,11 +31,13 @@ DeviceTiming put(const RunDeviceTiming& timing) {
     out.set_communication_ms(timing.communicationMs);
     out.set_waiting_ms(timing.waitingMs);
     out.set_peak_bytes(timing.peakBytes);
+    out.set_predicted_bytes(timing.predictedBytes);
     return out;
 }
 RunDeviceTiming get(const DeviceTiming& timing) {
     return {timing.device(),           timing.prepare_ms(), timing.compute_ms(),
-            timing.communication_ms(), timing.waiting_ms(), timing.peak_bytes()};
+            timing.communication_ms(), timing.waiting_ms(), timing.peak_bytes(),
+            timing.predicted_bytes()};
 }
 
 SegmentTiming put(const RunSegmentTiming& timing) {
@@ -197,6 +199,10 @@ Report put(const RunReport& report) {
     out.set_transport(report.transport);
     out.set_seed(report.seed);
     out.set_random_inputs(report.randomInputs);
+    out.set_predicted_bytes(report.predictedBytes);
+    out.set_available_bytes(report.availableBytes);
+    out.set_peak_resident_bytes(report.peakResidentBytes);
+    out.set_start_ms(report.startMs);
     return out;
 }
 RunReport get(const Report& report) {
@@ -226,6 +232,10 @@ RunReport get(const Report& report) {
     out.transport = report.transport();
     out.seed = report.seed();
     out.randomInputs = report.random_inputs();
+    out.predictedBytes = report.predicted_bytes();
+    out.availableBytes = report.available_bytes();
+    out.peakResidentBytes = report.peak_resident_bytes();
+    out.startMs = report.start_ms();
     return out;
 }
 
@@ -295,6 +305,7 @@ Request toMessage(const RunRequest& request) {
     out.set_rules_name(request.rulesName);
     out.set_transport(static_cast<Request::Transport>(request.transport));
     out.set_backend(static_cast<Request::Backend>(request.backend));
+    out.set_ignore_memory(request.ignoreMemory);
     putBindings(request.bindings, out.mutable_bindings());
     out.set_binding_fallback(request.bindingFallback);
     out.set_seed(request.seed);
@@ -324,6 +335,7 @@ RunRequest fromMessage(const Request& message) {
     out.rulesName = message.rules_name();
     out.transport = enumerator(message.transport(), Transport::Nccl);
     out.backend = enumerator(message.backend(), Backend::Cuda);
+    out.ignoreMemory = message.ignore_memory();
     out.bindings = getBindings(message.bindings());
     out.bindingFallback = std::max<std::int64_t>(1, message.binding_fallback());
     out.seed = message.seed();

@@ -189,6 +189,7 @@ private:
             if (auto collected = runner->collect(m_plan.inputs, result.inputs); !collected)
                 return collected.error();
             result.devices.push_back(runner->timing());
+            result.firstKernel = std::min(result.firstKernel, runner->firstKernel());
             result.spans.insert(result.spans.end(), runner->spans().begin(), runner->spans().end());
             for (const auto& [kind, total] : runner->communicator().executed()) {
                 result.executed[kind].count += total.count;

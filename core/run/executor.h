@@ -6,6 +6,7 @@
 #include "run/communicator.h"
 #include "run/kernel_engine.h"
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -78,6 +79,9 @@ struct RunResult {
     std::vector<Span> spans;       ///< Of the last pass.
     std::vector<double> passesMs;  ///< Measured passes.
     double wallMs = 0;             ///< Median of them.
+    /// Of the first device that began one.
+    std::chrono::steady_clock::time_point firstKernel =
+        std::chrono::steady_clock::time_point::max();
 };
 
 /// The message of the error of a cancelled run.

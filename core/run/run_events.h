@@ -47,6 +47,7 @@ struct RunRequest {
     std::string rulesName;  ///< Where they are from, for messages.
     Transport transport = Transport::Threads;
     Backend backend = Backend::Cpu;
+    bool ignoreMemory = false;  ///< Run what does not fit into the machine's memory, too.
 };
 
 enum class RunStage { Load, Analyse, Lower, Inputs, Run, Reference, Verify, Save };
@@ -70,6 +71,7 @@ struct RunDeviceTiming {
     int device = -1;
     double prepareMs = 0, computeMs = 0, communicationMs = 0, waitingMs = 0;
     std::int64_t peakBytes = 0;
+    std::int64_t predictedBytes = 0;  ///< Of its own weights and tensors, before the run.
     bool operator==(const RunDeviceTiming&) const = default;
 };
 /// One segment of one device; times in microseconds since the start of the last pass.
@@ -136,12 +138,16 @@ struct RunReport {
     std::vector<RunDeviceTiming> devices;
     std::map<std::string, RunKindTotal> predicted, executed;
     double wallMs = 0, referenceWallMs = 0;
+    double startMs = 0;  ///< From the request until the first kernel.
     std::vector<double> passesMs;
     std::map<std::string, std::int64_t> bindings;  ///< Sizes that symbolic dimensions got.
     std::string configuration, mesh, kernels;      ///< kernels: "ONNX Runtime 1.32.0, CPU".
     std::string transport;                         ///< "threads", "Open MPI v4.1.4".
     std::uint64_t seed = 0;
     bool randomInputs = true;
+    /// Of the process that runs: what it was to need at most before it ran, what it could get, and
+    /// what it had in memory at most.
+    std::int64_t predictedBytes = 0, availableBytes = 0, peakResidentBytes = 0;
     bool operator==(const RunReport&) const = default;
 };
 

@@ -2,8 +2,10 @@
 #include "run/run_job.h"
 
 #include "check/analysis.h"
+#include "model/weights_in_file.h"
 #include "rules/user_rules.h"
 #include "run/inputs.h"
+#include "run/memory.h"
 #include "run/node_checks.h"
 #include "run/ort_engine.h"
 #include "run/result_message.h"
@@ -55,8 +57,9 @@ private:
     bool isFollower() const { return m_processes && m_processes->rank() > 0; }
 
     RunOutcome steps() {
-        for (auto step : {&Job::load, &Job::analyse, &Job::loadKernels, &Job::readInputs,
-                          &Job::runSharded, &Job::verify, &Job::save, &Job::release}) {
+        for (auto step :
+             {&Job::load, &Job::analyse, &Job::loadKernels, &Job::lowerModel, &Job::checkMemory,
+              &Job::readInputs, &Job::runSharded, &Job::verify, &Job::save, &Job::release}) {
             if (auto failed = (this->*step)())
                 return *failed;
             if (m_cancel.cancelled())
@@ -75,7 +78,7 @@ private:
     Step load() {
         stage(RunStage::Load);
         auto model = m_request.modelBytes.empty()
-                         ? Model::load(m_request.modelPath, m_cancel)
+                         ? loadWithoutWeights(m_request.modelPath, m_cancel)
                          : Model::fromBytes(m_request.modelBytes, m_request.modelPath, m_cancel);
         if (!model)
             return failure(Kind::Usage, model.error());
@@ -171,15 +174,13 @@ private:
         auto runtime = OrtRuntime::load(*path);
         if (!runtime)
             return failure(Kind::Failed, runtime.error());
-        OrtEngineOptions engine;
-        engine.intraOpThreads = m_request.intraOpThreads;
-        engine.optimisation = optimises() ? GraphOptimisation::Full : GraphOptimisation::None;
+        m_runtime = *runtime;
+        m_engine.intraOpThreads = m_request.intraOpThreads;
+        m_engine.optimisation = optimises() ? GraphOptimisation::Full : GraphOptimisation::None;
+        m_options.makeEngine = [this](DeviceId) { return makeOrtEngine(m_runtime, m_engine); };
         m_options.warmups = m_request.warmups;
         m_options.repeats = m_request.repeats;
         m_options.timeLimitSeconds = m_request.timeLimitSeconds;
-        m_options.makeEngine = [runtime = *runtime, engine](DeviceId) {
-            return makeOrtEngine(runtime, engine);
-        };
         m_report.kernels = "ONNX Runtime " + (*runtime)->version() + ", CPU";
         return {};
     }
@@ -195,8 +196,14 @@ private:
         return {};
     }
 
+    /// A process that runs one device has no other to share with.
+    bool sharesWeights(const Plan& plan) const { return !m_processes && plan.deviceCount > 1; }
+
     Result<RunResult> executeWith(const Plan& plan, bool sharded, bool measured) {
         RunOptions options = m_options;
+        OrtEngineOptions engine = m_engine;
+        engine.weights = std::make_shared<WeightStore>(m_runtime, sharesWeights(plan));
+        options.makeEngine = [this, engine](DeviceId) { return makeOrtEngine(m_runtime, engine); };
         if (sharded)
             options.decorate = m_hooks.decorate;
         if (!measured) {
@@ -248,7 +255,7 @@ private:
         }
     }
 
-    Step runSharded() {
+    Step lowerModel() {
         stage(RunStage::Lower);
         auto plan =
             lower(*m_analysis,
@@ -256,12 +263,46 @@ private:
         if (!plan)
             return failure(Kind::ModelError, plan.error());
         m_plan = *plan;
+        return {};
+    }
+
+    /// The run on one device comes after the other, and what that gave is kept. Each process of
+    /// several looks at what those on its host need.
+    Step checkMemory() {
+        m_need = predictMemory(*m_plan, sharesWeights(*m_plan));
+        std::int64_t own = m_processes ? m_need.ofDevice(m_processes->rank()) : m_need.total();
+        std::int64_t most = m_processes ? own * processesOnThisHost() : own;
+        if (m_request.verify != VerifyMode::None && !isFollower())
+            if (auto reference = lowerReference(m_request.verify == VerifyMode::All)) {
+                own = std::max(own, predictMemory(**reference, false).total());
+                most = std::max(most, own);
+            }
+        m_report.predictedBytes = residentMemory() + own;
+        const auto available = m_hooks.availableMemory
+                                   ? std::optional<std::int64_t>(m_hooks.availableMemory())
+                                   : availableMemory();
+        m_report.availableBytes = available.value_or(0);
+        if (!available || most <= *available || m_request.ignoreMemory)
+            return {};
+        return RunFailure{Kind::Failed,
+                          "it needs about " + std::to_string(most) + " bytes of memory, and " +
+                              std::to_string(*available) +
+                              " are available; nothing was started (--ignore-memory runs it all "
+                              "the same)",
+                          m_request.modelPath};
+    }
+
+    Step runSharded() {
         auto result = executeWith(*m_plan, true, true);
         if (!result)
             return failure(Kind::Failed, result.error());
         m_result = std::move(*result);
         if (isFollower())
             return {};
+        m_report.peakResidentBytes = peakResidentMemory();
+        if (m_result.firstKernel != Clock::time_point::max())
+            m_report.startMs =
+                std::chrono::duration<double, std::milli>(m_result.firstKernel - m_begin).count();
         m_report.wallMs = m_result.wallMs;
         m_report.passesMs = m_result.passesMs;
         m_report.predicted = totalsOf(m_plan->predicted);
@@ -274,7 +315,8 @@ private:
         m_report.seed = m_request.seed;
         m_report.randomInputs = !m_files;
         for (const DeviceTiming& device : m_result.devices)
-            m_report.devices.push_back(timingOf(device));
+            m_report.devices.push_back(
+                timingOf(device, m_need.devices[static_cast<std::size_t>(device.device)]));
         for (const RunResult::Output& output : m_result.outputs)
             m_report.outputs.push_back(unchecked(output.name, {}));
         emitTimings();
@@ -355,9 +397,21 @@ private:
         return {};
     }
 
-    Step runReference(bool all, RunResult& reference) {
+    /// The last one is kept: it is wanted for its memory first, and then to run.
+    Result<std::shared_ptr<const Plan>> lowerReference(bool all) {
+        if (m_reference && m_referenceHasAll == all)
+            return m_reference;
         auto plan =
             lowerUnannotated(*m_analysis, PlanOptions{all ? allValues() : std::vector<ValueId>{}});
+        if (plan) {
+            m_reference = *plan;
+            m_referenceHasAll = all;
+        }
+        return plan;
+    }
+
+    Step runReference(bool all, RunResult& reference) {
+        auto plan = lowerReference(all);
         if (!plan)
             return failure(Kind::Failed, plan.error());
         auto result = executeWith(**plan, false, !all && m_request.warmups > 0);
@@ -473,6 +527,8 @@ private:
 
     const GraphIndex& graph() const { return m_document.graph(); }
 
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point m_begin = Clock::now();
     const RunRequest& m_request;
     const EventSink& m_sink;
     const CancelToken& m_cancel;
@@ -484,10 +540,15 @@ private:
     std::shared_ptr<const Analysis> m_analysis;
     std::vector<ValueId> m_observe;
     RunOptions m_options;
+    std::shared_ptr<const OrtRuntime> m_runtime;
+    OrtEngineOptions m_engine;
     InputSet m_inputs;
     std::optional<Tolerances> m_tolerances;
     std::map<ValueId, double> m_rounding;  ///< They differ so much, and their nodes are right.
     std::shared_ptr<const Plan> m_plan;
+    MemoryNeed m_need;
+    std::shared_ptr<const Plan> m_reference;  ///< For one device.
+    bool m_referenceHasAll = false;
     RunResult m_result;
     RunReport m_report;
 };

@@ -17,6 +17,7 @@ using EventSink = std::function<void(const RunEvent&)>;
 /// What tests put in.
 struct RunHooks {
     std::function<std::unique_ptr<Communicator>(std::unique_ptr<Communicator>)> decorate;
+    std::function<std::int64_t()> availableMemory;  ///< In bytes; empty: what the system says.
 };
 
 /// How a run ended.

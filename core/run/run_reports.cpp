@@ -24,8 +24,9 @@ std::map<std::string, RunKindTotal> totalsOf(const CollectiveCounts& counts) {
     return totals;
 }
 
-RunDeviceTiming timingOf(const DeviceTiming& t) {
-    return {t.device, t.prepareMs, t.computeMs, t.communicationMs, t.waitingMs, t.peakBytes};
+RunDeviceTiming timingOf(const DeviceTiming& t, std::int64_t predictedBytes) {
+    return {t.device,    t.prepareMs, t.computeMs,   t.communicationMs,
+            t.waitingMs, t.peakBytes, predictedBytes};
 }
 
 RunTensorCheck checkOf(const TensorCheck& check) {

@@ -15,7 +15,7 @@ namespace shardwright {
 // What a run found, as the plain values that leave the worker.
 
 std::map<std::string, RunKindTotal> totalsOf(const CollectiveCounts& counts);
-RunDeviceTiming timingOf(const DeviceTiming& timing);
+RunDeviceTiming timingOf(const DeviceTiming& timing, std::int64_t predictedBytes);
 RunTensorCheck checkOf(const TensorCheck& check);
 /// A segment's or an exchange's event; nothing for local copies.
 std::optional<RunEvent> eventOf(const Span& span, const Plan& plan, const GraphIndex& graph);

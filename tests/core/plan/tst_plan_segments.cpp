@@ -7,6 +7,7 @@
 #include <onnx/checker.h>
 
 #include <cstring>
+#include <set>
 
 using namespace shardwright;
 using namespace shardwright::test;
@@ -61,6 +62,65 @@ private slots:
         QCOMPARE(model.graph().initializer_size(), 2);
         QCOMPARE(model.graph().initializer(0).dims(1), 6);
         QCOMPARE(model.graph().initializer(1).dims(0), 6);
+    }
+    /// On two devices, `table` in two segments of each, `w` in halves.
+    void largeWeightsAreReferencesAndSharedOnesOne() {
+        PlanCase c(ModelBuilder()
+                       .input("x", {2, 64})
+                       .weight("table", {64, 64})
+                       .weight("w", {64, 64})
+                       .op("MatMul", {"x", "table"}, {"a"}, "first")
+                       .op("MatMul", {"a", "w"}, {"b"}, "split")
+                       .op("MatMul", {"b", "table"}, {"c"}, "second")
+                       .output("c", {2, 64}),
+                   "tp=2");
+        c.shard("w@split:0=tp");
+        const auto plan = lowered(c);
+        QCOMPARE(plan->weights.size(), std::size_t{3});
+        std::multiset<std::pair<int, std::int64_t>> found;
+        for (const Weight& weight : plan->weights)
+            found.insert({weight.uses, weight.bytes});
+        QCOMPARE(found,
+                 (std::multiset<std::pair<int, std::int64_t>>{{1, 8192}, {1, 8192}, {4, 16384}}));
+        for (const DeviceProgram& device : plan->devices)
+            for (const Segment& segment : device.segments) {
+                QVERIFY(!segment.weights.empty());
+                QVERIFY(segment.modelBytes.size() < 2000);
+            }
+        QCOMPARE(QString::fromStdString(c.verify()), QString());
+    }
+    /// A segment's own tensors: [6, 6] twice on a device, not at the same time as [6, 12] whole.
+    void workIsWhatIsAliveWithinASegment() {
+        const auto plan = lowered(megatron());
+        QCOMPARE(plan->devices[0].segments[0].workBytes, 2 * 6 * 6 * 4);
+    }
+    void elementsBelowAByteAreCutAnywhere_data() {
+        QTest::addColumn<int>("columns");
+        QTest::newRow("inside of the segment") << 5;
+        QTest::newRow("read when the session is made") << 5001;
+    }
+    void elementsBelowAByteAreCutAnywhere() {
+        QFETCH(int, columns);
+        onnx::TensorProto w;
+        w.set_name("w");
+        w.set_data_type(onnx::TensorProto::INT4);
+        w.add_dims(6);
+        w.add_dims(columns);
+        std::string bytes(static_cast<std::size_t>(columns) * 3, '\0');
+        for (std::size_t i = 0; i < bytes.size(); ++i)
+            bytes[i] = static_cast<char>(i * 37 + i / 7);
+        w.set_raw_data(bytes);
+        PlanCase c(ModelBuilder()
+                       .input("x", {4, 6})
+                       .initializer(w)
+                       .real("scale", 0.5F)
+                       .op("DequantizeLinear", {"w", "scale"}, {"f"}, "dq")
+                       .op("MatMul", {"x", "f"}, {"y"}, "mm")
+                       .output("y", {4, columns}),
+                   "tp=2");
+        c.shard("w@dq:0=tp");
+        QCOMPARE(QString::fromStdString(c.verify()), QString());
+        QCOMPARE(c.plan().weights.empty(), columns == 5);
     }
     void partialResultsAreMarked() {
         const auto plan = lowered(megatron());

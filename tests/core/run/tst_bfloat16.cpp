@@ -28,13 +28,13 @@ std::string annotated(Document document, const std::vector<std::string>& shards)
     return document.toBytes().value();
 }
 
-onnx::TensorProto ones(const std::string& name) {
+onnx::TensorProto ones(const std::string& name, int rows) {
     onnx::TensorProto tensor;
     tensor.set_name(name);
     tensor.set_data_type(kBFloat16);
-    tensor.add_dims(8);
+    tensor.add_dims(rows);
     tensor.add_dims(6);
-    for (int i = 0; i < 48; ++i)
+    for (int i = 0; i < rows * 6; ++i)
         tensor.mutable_raw_data()->append("\x80\x3f", 2);
     return tensor;
 }
@@ -42,9 +42,11 @@ onnx::TensorProto ones(const std::string& name) {
 /// MatMul, its sum over the split axis, and what follows of it.
 ModelBuilder model(const QString& kind) {
     ModelBuilder builder;
-    builder.input("x", {4, 8}, kBFloat16);
-    if (kind == "weight")
-        builder.initializer(ones("w"));
+    // A large weight is read when the session is made.
+    const int rows = kind == "large weight" ? 800 : 8;
+    builder.input("x", {4, rows}, kBFloat16);
+    if (kind.endsWith("weight"))
+        builder.initializer(ones("w", rows));
     else
         builder.input("w", {8, 6}, kBFloat16);
     builder.op("MatMul", {"x", "w"}, {"h"}, "mm");
@@ -71,7 +73,7 @@ class TstBfloat16 : public QObject {
 private slots:
     void aModelOfBfloat16RunsAndVerifies_data() {
         QTest::addColumn<QString>("kind");
-        for (const char* kind : {"inputs", "weight", "body", "cast"})
+        for (const char* kind : {"inputs", "weight", "large weight", "body", "cast"})
             QTest::newRow(kind) << kind;
     }
     void aModelOfBfloat16RunsAndVerifies() {

@@ -29,6 +29,10 @@ RunReport fullReport() {
     report.transport = "Open MPI";
     report.seed = 7;
     report.randomInputs = false;
+    report.predictedBytes = 5'000'000'000;
+    report.availableBytes = 6;
+    report.peakResidentBytes = 7;
+    report.startMs = 8.5;
     return report;
 }
 
@@ -37,7 +41,7 @@ std::vector<RunEvent> someEvents() {
                    2,   0.5,  0.25, 3, {1, 2, 3}};
     return {RunLog{"hello"},
             RunProgress{RunStage::Verify, 0.5},
-            RunDeviceTiming{1, 2, 3, 4, 5, 6},
+            RunDeviceTiming{1, 2, 3, 4, 5, 6, 7},
             RunSegmentTiming{1, 2, 3, {"n\xff", 4, "s"}, 5, 6},
             RunExchangeTiming{1, 2, "all-reduce", "t", {"n", 4, ""}, {0, 1}, 99, 1, 2, 3},
             shard,

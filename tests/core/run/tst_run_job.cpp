@@ -326,6 +326,25 @@ private slots:
         QVERIFY(QFile::exists(folder.filePath("shards/index.json")));
     }
 
+    void whatDoesNotFitIntoMemoryIsRefusedUnlessThatIsToBeIgnored() {
+        RunHooks hooks;
+        hooks.availableMemory = [] { return 1000; };
+        Recorder recorder;
+        const RunOutcome refused = runJob(megatron(), recorder.sink(), {}, hooks);
+        QVERIFY2(failureOf(refused).contains("and 1000 are available"),
+                 qPrintable(failureOf(refused)));
+        for (const RunProgress& progress : recorder.all<RunProgress>())
+            QVERIFY(progress.stage != RunStage::Inputs && progress.stage != RunStage::Run);
+        RunRequest request = megatron();
+        request.ignoreMemory = true;
+        const RunReport report = reportOf(runJob(request, recorder.sink(), {}, hooks));
+        QVERIFY(report.verified.value_or(false));
+        QCOMPARE(report.availableBytes, 1000);
+        QVERIFY(report.predictedBytes > 1000);
+        QVERIFY(report.peakResidentBytes > 1000);
+        QVERIFY(report.startMs > 0);
+    }
+
     void whatCannotBeReadIsSaid() {
         RunRequest request;
         request.modelPath = "/nonexistent.onnx";
