@@ -255,8 +255,8 @@ private:
 
     Result<void> loadWeights(const SegmentSource& source, bool widened,
                              LoadedWeights& weights) const {
-        const auto folder =
-            source.plan ? source.plan->model->path().parent_path() : std::filesystem::path();
+        const auto folder = source.weights.empty() ? std::filesystem::path()
+                                                   : source.plan->model->path().parent_path();
         weights.store = m_settings.weights;
         for (const Segment::WeightUse& use : source.weights) {
             const Weight& weight = weightOf(source, use);
