@@ -99,14 +99,14 @@ inline MemoryRun measureMemory(const QString& folder, TransformerSizes sizes, in
               << "#in1@MatMul!*lm_head*:1=tp";
     if (const CliResult result = runCli(arguments, 600000); result.exitCode != 0)
         run.problem = "annotate: " + result.err;
-    run.empty = json(qEnvironmentVariable("SHARDWRIGHT_SOURCE") +
-                     "/resources/examples/mlp.onnx")["memory"]["peak_bytes"]
-                    .toInteger();
+    const QString small =
+        qEnvironmentVariable("SHARDWRIGHT_SOURCE") + "/resources/examples/mlp.onnx";
+    run.empty = json(small)["memory"].toObject()["peak_bytes"].toInteger();
     const QJsonObject report = json(annotated);
-    run.peak = report["memory"]["peak_bytes"].toInteger();
-    run.predicted = report["memory"]["predicted_bytes"].toInteger();
+    run.peak = report["memory"].toObject()["peak_bytes"].toInteger();
+    run.predicted = report["memory"].toObject()["predicted_bytes"].toInteger();
     for (const QJsonValue& device : report["devices"].toArray())
-        run.activations += device["predicted_bytes"].toInteger();
+        run.activations += device.toObject()["predicted_bytes"].toInteger();
     run.activations = std::max<qint64>(0, run.activations - run.weights);
     return run;
 }

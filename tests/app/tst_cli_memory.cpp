@@ -46,9 +46,10 @@ private slots:
         for (const QJsonValue& device : devices) {
             // Two halves of weights; x, h within the segment, y before and after its all-reduce.
             const qint64 least = 2 * 64 * 64 * 4 + 16 * (64 + 64 + 64) * 4;
-            QVERIFY(device["predicted_bytes"].toInteger() >= least);
-            QVERIFY(device["predicted_bytes"].toInteger() < 2 * least);
-            QVERIFY(device["peak_bytes"].toInteger() <= device["predicted_bytes"].toInteger());
+            QVERIFY(device.toObject()["predicted_bytes"].toInteger() >= least);
+            QVERIFY(device.toObject()["predicted_bytes"].toInteger() < 2 * least);
+            QVERIFY(device.toObject()["peak_bytes"].toInteger() <=
+                    device.toObject()["predicted_bytes"].toInteger());
         }
     }
 
@@ -58,7 +59,7 @@ private slots:
         QCOMPARE(result.exitCode, 1);
         QVERIFY2(result.err.contains("bytes of memory") && result.err.contains("--ignore-memory"),
                  qPrintable(result.err));
-        QCOMPARE(result.json()["failure"]["kind"].toString(), "failed");
+        QCOMPARE(result.json()["failure"].toObject()["kind"].toString(), "failed");
     }
 
     void theFlagIsTaken() {
