@@ -8,6 +8,7 @@
 #include "run/mpi_communicator.h"
 #include "run/run_job.h"
 
+#include <malloc.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -233,6 +234,9 @@ int main(int argc, char** argv) {
     const int out = dup(STDOUT_FILENO);
     dup2(STDERR_FILENO, STDOUT_FILENO);
     std::signal(SIGPIPE, SIG_IGN);
+    // What is freed goes back to the system: else the copies of weights from which others are made
+    // stay between those, and the process has nearly everything twice.
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
 
     const CancelToken cancel = CancelToken::create();
     EventWriter writer(out, cancel);

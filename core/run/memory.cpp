@@ -3,6 +3,7 @@
 
 #include "model/shapes.h"
 #include "run/life_times.h"
+#include "run/weight_store.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -128,8 +129,10 @@ MemoryNeed predictMemory(const Plan& plan, bool sharing) {
         need.inputs = plus(need.inputs,
                            std::max<std::int64_t>(
                                0, storageBytes(port.elementType, Box::whole(port.shape).count())));
+    std::int64_t largestLoading = 0, largestBeside = 0, allBeside = 0;
     for (const DeviceProgram& program : plan.devices) {
         std::int64_t own = plus(mostAlive(plan, program), messages(plan, program));
+        std::int64_t loading = 0;
         for (const Segment& segment : program.segments) {
             own = plus(own, static_cast<std::int64_t>(segment.modelBytes.size()));
             std::int64_t loaded = 0, largest = 0;
@@ -141,10 +144,16 @@ MemoryNeed predictMemory(const Plan& plan, bool sharing) {
                 loaded = plus(loaded, weight.bytes);
                 largest = std::max(largest, weight.bytes);
             }
-            need.loading = std::max(need.loading, plus(loaded, largest));
+            loading = std::max(loading, plus(loaded, largest));
         }
+        // Large sessions are made one at a time, little ones by all devices at once.
+        const std::int64_t beside = std::min(loading, 2 * kLargeSession);
+        largestBeside = std::max(largestBeside, beside);
+        largestLoading = std::max(largestLoading, loading);
+        allBeside = plus(allBeside, beside);
         need.devices.push_back(own);
     }
+    need.loading = plus(largestLoading, allBeside - largestBeside);
     return need;
 }
 

@@ -17,7 +17,7 @@ struct MemoryNeed {
     std::vector<std::int64_t> devices;
     std::int64_t shared = 0;   ///< Weights that several segments read, and what is packed of them.
     std::int64_t inputs = 0;   ///< Whole graph inputs, before they are cut.
-    std::int64_t loading = 0;  ///< A second copy of what the largest session loads.
+    std::int64_t loading = 0;  ///< Second copies of what sessions load while they are made.
     std::int64_t total() const;
     /// Of a process that runs this device and no other.
     std::int64_t ofDevice(DeviceId device) const;

@@ -239,9 +239,6 @@ public:
     }
 
 private:
-    /// Sessions with more weights of their own than this are made one at a time.
-    static constexpr std::int64_t kLargeSession = std::int64_t{32} << 20;
-
     const Weight& weightOf(const SegmentSource& source, const Segment::WeightUse& use) const {
         return source.plan->weights[static_cast<std::size_t>(use.weight)];
     }

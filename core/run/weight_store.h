@@ -5,6 +5,7 @@
 #include "run/ort_api.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -12,6 +13,9 @@
 #include <vector>
 
 namespace shardwright {
+
+/// Sessions with more bytes of weights of their own than this are made one at a time.
+inline constexpr std::int64_t kLargeSession = std::int64_t{16} << 20;
 
 /// The weights that several sessions of this process read, in memory once, and what ONNX Runtime
 /// makes of them for its kernels, once as well. Thread safe.
