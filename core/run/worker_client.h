@@ -14,7 +14,7 @@ struct WorkerOptions {
     std::filesystem::path program;  ///< Empty: findWorker().
     double cancelGraceSeconds =
         2.0;  ///< After a cancel or the time limit the worker may end by itself for so long.
-    std::vector<std::string> mpiOptions;  ///< For mpirun: {"--hostfile", "hosts"}.
+    std::vector<std::string> mpiOptions = {};  ///< For mpirun: {"--hostfile", "hosts"}.
 };
 
 /// `shardwright-worker` beside the calling program. Error: it is not there.
