@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/classify.h"
 
+#include "model/saturating.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -199,11 +201,12 @@ std::int64_t elementsOf(const GroupOperation& group) {
     std::map<DeviceId, std::int64_t> received;
     std::int64_t moved = 0, total = 0;
     for (const Part& part : group.parts) {
-        moved += part.from != part.to ? part.box.count() : 0;
+        const std::int64_t count = part.box.count();
+        moved = saturatingSum(moved, part.from != part.to ? count : 0);
         if (part.term != term)
             continue;
-        received[part.to] += part.box.count();
-        total += part.box.count();
+        received[part.to] = saturatingSum(received[part.to], count);
+        total = saturatingSum(total, count);
     }
     std::int64_t largest = 0;
     for (const auto& [device, count] : received)

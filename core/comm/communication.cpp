@@ -2,6 +2,7 @@
 #include "comm/communication.h"
 
 #include "comm/halo.h"
+#include "model/saturating.h"
 #include "sharding/shard_text.h"
 
 #include <algorithm>
@@ -67,7 +68,7 @@ std::map<CollectiveKind, Communication::KindTotal> Communication::byKind() const
         KindTotal& total = totals[entry.kind];
         const auto groups = static_cast<std::int64_t>(entry.groups.size());
         total.count += groups;
-        total.bytes += groups * entry.bytes;
+        total.bytes = saturatingSum(total.bytes, saturatingProduct(groups, entry.bytes));
     }
     return totals;
 }
@@ -158,7 +159,9 @@ private:
     }
 
     void take(const CommEntry& entry) {
-        m_result.totalBytes += entry.bytes * static_cast<std::int64_t>(entry.groups.size());
+        m_result.totalBytes = saturatingSum(
+            m_result.totalBytes,
+            saturatingProduct(entry.bytes, static_cast<std::int64_t>(entry.groups.size())));
         m_result.entries.push_back(entry);
     }
 

@@ -3,6 +3,7 @@
 // formulas and where they are from.
 #include "comm/cost.h"
 
+#include "model/saturating.h"
 #include "model/shapes.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ std::string formatted(const char* format, double value) {
 
 std::int64_t bytesOf(const Part& part, int bits) {
     const std::int64_t elements = part.box.count();
-    return elements / 8 * bits + (elements % 8 * bits + 7) / 8;
+    return saturatingSum(saturatingProduct(elements / 8, bits), (elements % 8 * bits + 7) / 8);
 }
 
 /// Messages and bytes of the device that sends, or receives, most.
@@ -36,8 +37,8 @@ Busiest busiestOf(const GroupOperation& operation, int elementBits) {
         if (part.from == part.to)
             continue;
         const std::int64_t bytes = bytesOf(part, elementBits);
-        sent[part.from] += bytes;
-        received[part.to] += bytes;
+        sent[part.from] = saturatingSum(sent[part.from], bytes);
+        received[part.to] = saturatingSum(received[part.to], bytes);
         receivers[part.from].insert(part.to);
         senders[part.to].insert(part.from);
     }

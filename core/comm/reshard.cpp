@@ -2,6 +2,7 @@
 #include "comm/reshard.h"
 
 #include "comm/classify.h"
+#include "model/saturating.h"
 #include "model/shapes.h"
 
 #include <algorithm>
@@ -31,7 +32,7 @@ std::string collectiveName(CollectiveKind kind) {
 namespace {
 
 std::int64_t bitsToBytes(std::int64_t elements, int bits) {
-    return (elements * bits + 7) / 8;
+    return saturatingSum(saturatingProduct(elements / 8, bits), (elements % 8 * bits + 7) / 8);
 }
 
 /// Chooses for each receiver the device that it takes a piece from.
@@ -308,10 +309,10 @@ std::map<DeviceId, std::int64_t> sentBytes(const GroupOperation& group, int bits
             sent[device] = bytes;
     };
     switch (group.kind) {
-        case CollectiveKind::AllReduce: all(2 * (n - 1) * group.bytes / n); break;
+        case CollectiveKind::AllReduce: all(saturatingShare(group.bytes, 2 * (n - 1), n)); break;
         case CollectiveKind::ReduceScatter:
-        case CollectiveKind::AllGather: all((n - 1) * group.bytes / n); break;
-        case CollectiveKind::AllToAll: all((n - 1) * (group.bytes / n) / n); break;
+        case CollectiveKind::AllGather: all(saturatingShare(group.bytes, n - 1, n)); break;
+        case CollectiveKind::AllToAll: all(saturatingShare(group.bytes / n, n - 1, n)); break;
         case CollectiveKind::Reduce:
         case CollectiveKind::Broadcast:
             // A chain: everybody but its end passes the tensor on once.
@@ -321,7 +322,8 @@ std::map<DeviceId, std::int64_t> sentBytes(const GroupOperation& group, int bits
         default:
             for (const Part& part : group.parts)
                 if (part.from != part.to)
-                    sent[part.from] += bitsToBytes(part.box.count(), bits);
+                    sent[part.from] =
+                        saturatingSum(sent[part.from], bitsToBytes(part.box.count(), bits));
     }
     return sent;
 }
@@ -340,7 +342,7 @@ std::int64_t ReshardPlan::bytesSentTotal(int elementBits) const {
     std::int64_t total = 0;
     for (const GroupOperation& group : groups)
         for (const auto& [device, bytes] : sentBytes(group, elementBits))
-            total += bytes;
+            total = saturatingSum(total, bytes);
     return total;
 }
 

@@ -3,6 +3,7 @@
 
 #include "inference/factor_alignment.h"
 #include "inference/index_product.h"
+#include "model/saturating.h"
 
 #include <algorithm>
 #include <limits>
@@ -13,11 +14,6 @@ namespace {
 
 /// More cells are not worked with: hostile files ask for any number of them.
 constexpr std::int64_t kMostCells = std::int64_t{1} << 20, kMostWork = std::int64_t{1} << 26;
-
-std::int64_t saturatingProduct(std::int64_t a, std::int64_t b) {
-    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-    return a != 0 && b > kMost / a ? kMost : a * b;
-}
 
 DeviceGroup intersect(const DeviceGroup& a, const DeviceGroup& b) {
     DeviceGroup result;

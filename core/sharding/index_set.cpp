@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sharding/layout.h"
 
+#include "model/saturating.h"
+
 #include <algorithm>
 #include <cassert>
 #include <limits>
@@ -19,12 +21,6 @@ void append(std::vector<Interval>& list, Interval next) {
         list.back().end = std::max(list.back().end, next.end);
     else
         list.push_back(next);
-}
-
-std::int64_t saturatingProduct(std::int64_t a, std::int64_t b) {
-    if (a != 0 && b > std::numeric_limits<std::int64_t>::max() / a)
-        return std::numeric_limits<std::int64_t>::max();
-    return a * b;
 }
 
 }  // namespace

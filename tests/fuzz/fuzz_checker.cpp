@@ -9,12 +9,17 @@ using namespace shardwright;
 
 namespace {
 
-/// Without the messages: after an edit, that of SW501 may still name the layout before it.
+/// Without the messages: irregular layouts of equal maps (of tensors smaller than their number of
+/// shards) can be written in several ways, and which of them the words are of depends on which came
+/// first.
 std::string textOf(const Analysis& analysis) {
     std::string text;
     for (const Diagnostic& d : analysis.diagnostics)
         text += d.code + ' ' + std::to_string(d.node.value) + ' ' + d.tensor + ' ' +
                 std::to_string(d.dimension) + '\n';
+    for (const CommEntry& entry : analysis.communication.entries)
+        text += collectiveName(entry.kind) + ' ' + std::to_string(entry.node.value) + ' ' +
+                std::to_string(entry.groups.size()) + ' ' + std::to_string(entry.bytes) + '\n';
     for (std::size_t i = 0; i < analysis.meaning.values.size(); ++i) {
         const ValueMeaning& value = analysis.meaning.values[i];
         text += layoutSourceName(value.source);

@@ -6,6 +6,7 @@
 #include <QtTest/QTest>
 
 #include <ctime>
+#include <limits>
 
 using namespace shardwright;
 using namespace shardwright::test;
@@ -64,6 +65,24 @@ class TstHostileSizes : public QObject {
     Q_OBJECT
 
 private slots:
+    void bytesBeyondAllNumbersAreTheLargestNumber() {
+        // Each half has more elements than can be counted.
+        constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+        auto whole = spec("y", 0, 1);
+        whole.add_device(1);
+        whole.clear_sharded_dim();
+        ModelBuilder builder;
+        builder.irVersion(11).configuration("c", 2).input("x", {kHuge, 8});
+        builder.op("Relu", {"x"}, {"y"}, "split").annotate(annotation({spec("x", 0, 2)}));
+        builder.op("Relu", {"y"}, {"z"}, "whole").annotate(annotation({whole}));
+        const auto analysis = analyse(builder.output("z").document());
+        QVERIFY(analysis);
+        QCOMPARE(analysis->communication.entries.size(), std::size_t(1));
+        QCOMPARE(analysis->communication.entries[0].kind, CollectiveKind::AllGather);
+        QCOMPARE(analysis->communication.totalBytes, std::numeric_limits<std::int64_t>::max());
+        QVERIFY(analysis->communication.entries[0].bytesSentTotal > 0);
+    }
+
     void manyCellsAreAnError() {
         const auto analysis =
             analyse(product(2048, {spec("x", 0, 2048), spec("w", 1, 2048)}).document());
