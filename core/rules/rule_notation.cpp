@@ -279,6 +279,12 @@ private:
     }
 
     int factor(const Token& named) {
+        // Where dimensions before it vanish, it would come first, and be read as what it means
+        // there.
+        for (const char* word : {"once", "where", "_"})
+            if (named.text == word)
+                throw Failure(named, std::string("`") + word +
+                                         "` is a word of the notation, not the name of a factor");
         WrittenRule::Factor factor;
         factor.name = named.text;
         factor.line = named.line;

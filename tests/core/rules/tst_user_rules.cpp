@@ -157,6 +157,10 @@ private slots:
             "r.txt:1:8: expected sum, prod, min, max, and, or, found `mean`");
         row("next factor", "Foo: k+ max -> max;", "fine");
         row("twice", "Foo: a a -> a;", "r.txt:1:6: `a` occurs twice in one tensor");
+        row("a word", "Foo: k+, c -> b.. once c;",
+            "r.txt:1:19: `once` is a word of the notation, not the name of a factor");
+        row("a word inside", "Foo: (a _) -> a;",
+            "r.txt:1:9: `_` is a word of the notation, not the name of a factor");
         row("no output", "Foo:\n  a k, k -> a;",
             "r.txt:2:5: `k` is in no output; mark it + where it is summed, ^ where it must be "
             "whole");
