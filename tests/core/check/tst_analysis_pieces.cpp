@@ -213,6 +213,25 @@ private slots:
             [&](NodeId n) { return (*before->meaning.positions)[n.index()]; }));
     }
 
+    void whatIsSaidOfANodeInABodyIsInThePieceThatShowsIt() {
+        Document document = modelWithBody().document();
+        const GraphIndex& graph = document.graph();
+        apply(document.annotations, editConfiguration(document, "c", {{{"tp", 2}}}));
+        const NodeId inner = nodeNamed(graph, "inner"), first = nodeNamed(graph, "first");
+        const auto shapes = ShapeTable::build(document.model, {});
+        const Layout whole = Layout::replicated({8, 16}, {0, 1});
+        apply(document.annotations,
+              editSpec(document, inner, "c", "h", &whole, shapes->of(valueNamed(graph, "h"))));
+        Analyser one, another;
+        const Pieces with = analyse(one, document, {}, {first, inner});
+        QVERIFY(with.first);
+        QCOMPARE(said(*with.whole, inner).size(), std::size_t(1));
+        QVERIFY(said(*with.first, inner) == said(*with.whole, inner));
+        const Pieces without = analyse(another, document, {}, {first});
+        QVERIFY(without.first);
+        QVERIFY(said(*without.first, inner).empty());
+    }
+
     void aSmallConeIsNotCutIntoPieces() {
         Document document = smallTransformer(2);
         apply(document.annotations, editConfiguration(document, "c", {{{"tp", 2}}}));
