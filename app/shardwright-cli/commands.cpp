@@ -163,7 +163,19 @@ int check(const Common& common) {
     return exitCode(**analysis);
 }
 int comm(const Common& common) {
-    const int status = report(common, commJson, commText);
+    const auto hardware = hardwareProfile(common);
+    if (!hardware)
+        return fail(hardware.error());
+    const auto analysis = analyse(common);
+    if (!analysis)
+        return fail(analysis.error());
+    const HardwareProfile* profile = *hardware ? &**hardware : nullptr;
+    if (common.format == Format::Json)
+        print(commJson(**analysis, profile));
+    else
+        std::cout << (common.format == Format::Csv ? commCsv(**analysis, profile)
+                                                   : commText(**analysis, profile));
+    const int status = exitCode(**analysis);
     if (status == kModelErrors)
         std::cerr << "the model has errors (see check): what follows from the nodes concerned is "
                      "not in this list\n";

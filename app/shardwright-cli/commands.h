@@ -2,8 +2,10 @@
 #pragma once
 
 #include "check/analysis.h"
+#include "comm/hardware_profile.h"
 #include "inference/propagation_policy.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,7 +16,7 @@ inline constexpr int kOk = 0;
 inline constexpr int kModelErrors = 1;  ///< The model has errors, or a run does not verify.
 inline constexpr int kUsage = 2;        ///< Bad usage, or input that cannot be read.
 
-enum class Format { Text, Json, Sarif };
+enum class Format { Text, Json, Sarif, Csv };
 
 /// Options that several commands share.
 struct Common {
@@ -24,7 +26,8 @@ struct Common {
     Format format = Format::Text;
     Profile profile = Profile::Extended;
     std::string output;
-    std::string rules;  ///< File of rules of the user's own; empty: none.
+    std::string hardware;  ///< Hardware profile: a file, or the name of one that is installed.
+    std::string rules;     ///< File of rules of the user's own; empty: none.
 };
 
 struct AnnotateArguments {
@@ -106,6 +109,8 @@ int fail(const Error& error);
 Result<Bindings> parseBindings(const std::vector<std::string>& texts);
 /// The standard rules with those of a file; null where no file is given.
 Result<std::shared_ptr<const Registry>> userRegistry(const std::string& path);
+/// The profile of --hardware; nothing where it is not given.
+Result<std::optional<HardwareProfile>> hardwareProfile(const Common& common);
 /// What the options of a command say of an analysis. Error: of --bind, or of the file of --rules.
 Result<AnalysisOptions> analysisOptions(const Common& common);
 

@@ -33,6 +33,12 @@ void addAnalysis(CLI::App& command, cli::Common& common) {
         ->transform(CLI::CheckedTransformer(profiles));
 }
 
+void addHardware(CLI::App& command, cli::Common& common) {
+    command.add_option("--hardware", common.hardware,
+                       "Hardware profile that predicts times: a file, or the name of one that is "
+                       "installed (docs/hardware-profiles.md)");
+}
+
 void addOutput(CLI::App& command, cli::Common& common) {
     command.add_option("-o,--output", common.output, "File to write")->required();
 }
@@ -109,7 +115,11 @@ int main(int argc, char** argv) {
 
     auto* comm = app.add_subcommand("comm", "Which nodes make devices talk, and how many bytes");
     addModel(*comm, common);
-    addFormat(*comm, common);
+    static const std::map<std::string, cli::Format> commFormats{
+        {"text", cli::Format::Text}, {"json", cli::Format::Json}, {"csv", cli::Format::Csv}};
+    comm->add_option("--format", common.format, "text, json or csv")
+        ->transform(CLI::CheckedTransformer(commFormats));
+    addHardware(*comm, common);
     addAnalysis(*comm, common);
     comm->callback([&] { status = cli::comm(common); });
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "check/analysis.h"
+#include "comm/hardware_profile.h"
 
 #include <nlohmann/json.hpp>
 
@@ -26,13 +27,16 @@ Json infoJson(const Document& document, const ShapeTable& shapes);
 Json nodesJson(const Document& document, const ShapeTable& shapes, std::string_view pattern);
 Json checkJson(const Analysis& analysis);
 Json inferJson(const Analysis& analysis);
-Json commJson(const Analysis& analysis);
+/// With a profile also what each collective is predicted to take, and how that was found.
+Json commJson(const Analysis& analysis, const HardwareProfile* hardware = nullptr);
 
 std::string infoText(const Document& document, const ShapeTable& shapes);
 std::string nodesText(const Document& document, const ShapeTable& shapes, std::string_view pattern);
 std::string checkText(const Analysis& analysis);
 std::string inferText(const Analysis& analysis);
-std::string commText(const Analysis& analysis);
+std::string commText(const Analysis& analysis, const HardwareProfile* hardware = nullptr);
+/// One line a collective, with a header line (RFC 4180).
+std::string commCsv(const Analysis& analysis, const HardwareProfile* hardware = nullptr);
 
 /// "SW301 error MatMul `mm2` (model/layers.0, node 7): message", with the fixes below.
 std::string diagnosticText(const GraphIndex& graph, const Diagnostic& diagnostic);

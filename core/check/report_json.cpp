@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/report.h"
 
+#include "comm/cost.h"
 #include "model/external_data.h"
 #include "sharding/mesh.h"
 #include "sharding/shard_text.h"
@@ -82,6 +83,27 @@ void addHeader(Json& json, const Analysis& analysis) {
         analysis.hasConfiguration ? Json(utf8(analysis.configuration.name)) : Json();
     json["mesh"] = analysis.hasConfiguration ? Json(analysis.configuration.mesh.text()) : Json();
     json["bindings"] = bindingsJson(*analysis.shapes);
+}
+
+/// `predicted_us` of each collective and of all, and how they were found.
+void addCosts(Json& json, Json& collectives, const Analysis& analysis,
+              const HardwareProfile& hardware) {
+    const CommunicationCost costs =
+        costOf(hardware, analysis.configuration.mesh, analysis.communication, *analysis.shapes);
+    for (std::size_t i = 0; i < costs.entries.size(); ++i) {
+        const CollectiveCost& cost = costs.entries[i];
+        collectives[i]["predicted_us"] = cost.seconds * 1e6;
+        collectives[i]["cost"] = {{"algorithm", cost.formula.algorithm},
+                                  {"formula", cost.formula.text},
+                                  {"devices", cost.devices},
+                                  {"latencies", cost.formula.latencies},
+                                  {"bytes", cost.formula.bytes},
+                                  {"latency_us", cost.link.latency * 1e6},
+                                  {"bytes_per_second", cost.link.bandwidth},
+                                  {"link", utf8(cost.link.name)}};
+    }
+    json["hardware"] = utf8(hardware.name);
+    json["predicted_us"] = costs.seconds * 1e6;
 }
 
 }  // namespace
@@ -294,7 +316,7 @@ Json inferJson(const Analysis& analysis) {
     return json;
 }
 
-Json commJson(const Analysis& analysis) {
+Json commJson(const Analysis& analysis, const HardwareProfile* hardware) {
     const GraphIndex& graph = analysis.graph();
     Json json = Json::object(), collectives = Json::array();
     addHeader(json, analysis);
@@ -318,6 +340,8 @@ Json commJson(const Analysis& analysis) {
              {"cause", utf8(entry.cause)},
              {"phase", entry.phase == CommPhase::Input ? "input" : "output"}});
     }
+    if (hardware)
+        addCosts(json, collectives, analysis, *hardware);
     json["collectives"] = std::move(collectives);
     json["total_bytes"] = analysis.communication.totalBytes;
     return json;

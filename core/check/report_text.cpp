@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/report.h"
 
+#include "comm/cost.h"
 #include "model/plain_text.h"
 #include "sharding/shard_text.h"
 
+#include <cstdio>
 #include <sstream>
 
 namespace shardwright {
@@ -29,6 +31,12 @@ std::string header(const Analysis& analysis) {
 
 std::string counted(std::size_t count, const char* what) {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string microseconds(double seconds) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.3f", seconds * 1e6);
+    return text;
 }
 
 }  // namespace
@@ -133,11 +141,18 @@ std::string inferText(const Analysis& analysis) {
     return out.str();
 }
 
-std::string commText(const Analysis& analysis) {
+std::string commText(const Analysis& analysis, const HardwareProfile* hardware) {
     const GraphIndex& graph = analysis.graph();
     std::ostringstream out;
     out << header(analysis);
-    for (const CommEntry& entry : analysis.communication.entries) {
+    CommunicationCost costs;
+    if (hardware) {
+        out << "hardware " << oneLine(hardware->name) << "\n";
+        costs = costOf(*hardware, analysis.configuration.mesh, analysis.communication,
+                       *analysis.shapes);
+    }
+    for (std::size_t e = 0; e < analysis.communication.entries.size(); ++e) {
+        const CommEntry& entry = analysis.communication.entries[e];
         out << collectiveName(entry.kind);
         for (std::size_t i = 0; i < entry.axes.size(); ++i)
             out << (i ? "+" : " over ")
@@ -145,9 +160,15 @@ std::string commText(const Analysis& analysis) {
         out << " at `" << oneLine(graph.label(entry.node)) << "`, "
             << counted(entry.groups.size(), "group") << " of " << entry.bytes << " bytes\n    "
             << oneLine(entry.cause) << "\n";
+        if (hardware)
+            out << "    " << microseconds(costs.entries[e].seconds) << " us, "
+                << oneLine(costs.entries[e].text()) << "\n";
     }
     out << counted(analysis.communication.entries.size(), "collective") << ", "
         << analysis.communication.totalBytes << " bytes in total\n";
+    if (hardware)
+        out << "predicted: " << microseconds(costs.seconds)
+            << " us, one collective after the other\n";
     return out.str();
 }
 
