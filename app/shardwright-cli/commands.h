@@ -63,6 +63,13 @@ struct PlanArguments {
     std::int64_t mostInside = std::int64_t{64} << 20;
 };
 
+struct CalibrateArguments {
+    std::string output;        ///< Empty: the profile is not written.
+    std::vector<int> devices;  ///< Numbers of threads; empty: 2, 4 and 8.
+    bool quick = false;
+    Format format = Format::Text;
+};
+
 struct PropagateArguments {
     std::string policy = "report";
     PropagationDirection direction = PropagationDirection::Both;
@@ -99,6 +106,8 @@ int conformance(const std::string& path, Format format);
 int run(const Common& common, const RunArguments& arguments);
 /// Writes the models of the devices and what is between them into a folder (docs/plans.md).
 int plan(const Common& common, const PlanArguments& arguments);
+/// Measures this machine and writes a hardware profile.
+int calibrate(const CalibrateArguments& arguments);
 int rule(const RuleArguments& arguments);
 /// argc and argv go to Qt, which draws.
 int render(const Common& common, int argc, char** argv);

@@ -237,6 +237,20 @@ int main(int argc, char** argv) {
         status = cli::rule(rules);
     });
 
+    cli::CalibrateArguments calibration;
+    auto* calibrate = app.add_subcommand(
+        "calibrate", "Measure collectives and kernels of this machine; a hardware profile");
+    calibrate->add_option("-o,--output", calibration.output, "Profile to write");
+    calibrate->add_option("--devices", calibration.devices, "Numbers of threads: 2,4,8")
+        ->delimiter(',')
+        ->check(CLI::Range(2, 256));
+    calibrate->add_flag("--quick", calibration.quick, "About a second, with fewer sizes");
+    addFormat(*calibrate, common);
+    calibrate->callback([&] {
+        calibration.format = common.format;
+        status = cli::calibrate(calibration);
+    });
+
     auto* render = app.add_subcommand("render", "Draw the graph into a .svg, .png or .pdf file");
     addModel(*render, common);
     addOutput(*render, common);
