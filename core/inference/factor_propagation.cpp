@@ -235,7 +235,7 @@ private:
         }
     }
 
-    bool elementwise() const { return m_rule.family == "unary" || m_rule.family == "broadcast"; }
+    bool elementwise() const { return m_rule.travel.elementwise; }
 
     void perTensor() {
         const std::size_t count = m_rule.factors.size();

@@ -17,8 +17,8 @@ namespace shardwright {
 
 FirstWinsTraits firstWinsTraits(const Rule& rule) {
     FirstWinsTraits traits;
-    traits.cheapestInputs = rule.op == "Concat";
-    traits.largestWins = rule.family == "contraction";
+    traits.cheapestInputs = rule.travel.cheapestInputs;
+    traits.largestWins = rule.travel.largestWins;
     return traits;
 }
 
@@ -205,7 +205,7 @@ private:
         }
     }
 
-    /// Concat: a mesh axis on which the inputs agree stays; another one goes to the factor for
+    /// A mesh axis on which the inputs agree stays; another one goes to the factor for
     /// which the fewest elements have to move.
     void shareAxes() {
         const auto inputs = sources();

@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::uint8_t kPassThrough = 1, kSeveralUses = 2, kBroadcast = 4;
 
-bool isPassThrough(const Rule& rule) {
-    return rule.family == "unary" || rule.family == "broadcast" || rule.family == "view" ||
-           rule.op == "Transpose";
-}
-
 }  // namespace
 
 PropagationState::PropagationState(const MeaningInput& input, PropagationOptions options)
@@ -101,9 +96,9 @@ void PropagationState::classify() {
         m_active[id.index()] =
             r.known && !r.everywhereOutputs && !(m_options.policy.strictOnly && !r.strict);
         std::uint8_t& mine = m_class[id.index()];
-        if (isPassThrough(r))
+        if (r.travel.passThrough)
             mine |= kPassThrough;
-        if (r.op == "Expand")
+        if (r.travel.backwardFirst)
             mine |= kBroadcast;
         for (const ValueId value : graph().node(id).inputs)
             if (value && graph().value(value).uses.size() > 1 && !shapes().of(value).dims.empty() &&

@@ -409,7 +409,17 @@ private:
 NodeSolution solveNode(const RulePtr& rule, const DeviceGroup& devices,
                        const std::vector<LayoutRef>& inputs,
                        const std::vector<const TensorInfo*>& outputs, LayoutPool& pool) {
-    return Solver(rule, devices, inputs).run(outputs, pool);
+    NodeSolution solution = Solver(rule, devices, inputs).run(outputs, pool);
+    const bool edges =
+        !solution.problems.empty() &&
+        std::all_of(solution.problems.begin(), solution.problems.end(), [](const auto& problem) {
+            return problem.kind == MeaningProblem::Kind::ViewEdge;
+        });
+    if (edges && rule->otherwise)
+        if (NodeSolution other = Solver(rule->otherwise, devices, inputs).run(outputs, pool);
+            other.problems.empty())
+            return other;
+    return solution;
 }
 
 }  // namespace shardwright

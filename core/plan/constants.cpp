@@ -38,6 +38,7 @@ const onnx::TensorProto* ConstantTable::find(ValueId value) {
                : nullptr;
 }
 
+/// Known by name, since it is the format's other way to write an initializer, not an operation.
 bool ConstantTable::isConstantNode(NodeId node) const {
     return m_context.graph.opType(node) == "Constant" && m_context.graph.domain(node).empty();
 }
@@ -84,27 +85,22 @@ const onnx::TensorProto* ConstantTable::fromShapes(ValueId value, NodeId produce
     }
     // A rewrite of the rule says so: the output is the shape (or the size) of the whole input.
     for (const Rewrite& rewrite : m_context.rule(producer).rewrites) {
+        const auto slot = static_cast<std::size_t>(rewrite.slot);
         if (rewrite.kind != Rewrite::Kind::Constant ||
-            m_context.graph.node(producer).inputs.empty())
+            slot >= m_context.graph.node(producer).inputs.size())
             continue;
-        const ValueId input = m_context.graph.node(producer).inputs[0];
+        const ValueId input = m_context.graph.node(producer).inputs[slot];
         if (!input || !m_context.sized(input))
             m_context.refuse(producer, "the shape of `" + (input ? m_context.name(input) : "") +
                                            "` is not known in numbers");
-        std::vector<std::int64_t> dims = m_context.info(input).dims;
-        if (m_context.graph.opType(producer) == "Size")
+        const std::vector<std::int64_t>& all = m_context.info(input).dims;
+        if (rewrite.name == "count")
             return keep(integerTensor(onnx::TensorProto::INT64, {},
                                       {m_context.info(input).elementCount()}));
-        const auto rank = static_cast<std::int64_t>(dims.size());
-        std::int64_t start = 0, end = rank;
-        for (const auto& attribute : m_context.graph.node(producer).proto->attribute()) {
-            const std::int64_t i = attribute.i() < 0 ? attribute.i() + rank : attribute.i();
-            if (attribute.name() == "start")
-                start = std::clamp<std::int64_t>(i, 0, rank);
-            if (attribute.name() == "end")
-                end = std::clamp<std::int64_t>(i, 0, rank);
-        }
-        return keep(intsTensor({dims.begin() + start, dims.begin() + std::max(start, end)}));
+        std::vector<std::int64_t> sizes;
+        for (const int d : rewrite.dims)
+            sizes.push_back(all[static_cast<std::size_t>(d)]);
+        return keep(intsTensor(std::move(sizes)));
     }
     return nullptr;
 }

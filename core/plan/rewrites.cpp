@@ -80,6 +80,7 @@ std::string placeholder(const Context& context, GraphWriter& writer, NodeId node
                         std::size_t slot) {
     const ValueId value = context.graph.node(node).inputs[slot];
     onnx::TensorProto zero = zeroTensor(context.info(value).elementType);
+    // Of the rule itself: what is read for its shape is so in whatever way the node is computed.
     for (const Rewrite& rewrite : context.rule(node).rewrites)
         if (rewrite.kind == Rewrite::Kind::Placeholder && rewrite.slot == static_cast<int>(slot) &&
             rewrite.name == "type")
@@ -177,6 +178,10 @@ void TileWriter::apply(const Rewrite& rewrite, onnx::NodeProto& node) {
                 attribute.set_s(rewrite.text);
             }
             break;
+        case Rewrite::Kind::PickSlices:
+            if (isSplit(m_cells, rewrite))
+                pickSlices(rewrite);
+            break;
         case Rewrite::Kind::RunAsReshape: runAsReshape(rewrite, node); break;
         case Rewrite::Kind::LocalSlice:    // Instead of the kernel, see writeSlices().
         case Rewrite::Kind::Placeholder:   // See fillShapeOnly().
@@ -254,6 +259,22 @@ void TileWriter::setPads(const Rewrite& rewrite, onnx::NodeProto& node) const {
     setAttribute(node, rewrite.name, pads);
 }
 
+void TileWriter::pickSlices(const Rewrite& rewrite) {
+    const auto slot = static_cast<std::size_t>(rewrite.slot);
+    if (slot >= m_inputs.size() || m_inputs[slot].empty())
+        return;
+    const std::int64_t shared = rewrite.axes[0], width = rewrite.axes[1];
+    std::vector<std::vector<std::int64_t>> positions(m_tile.inputs[slot].dims.size());
+    const IndexSet elements = localElements(rewrite.factor);
+    for (const auto& interval : elements.intervals())
+        for (std::int64_t e = interval.begin; e < interval.end; ++e)
+            for (std::int64_t i = 0; i < width; ++i)
+                positions[static_cast<std::size_t>(rewrite.dim)].push_back(e / shared * width + i);
+    const std::string picked = m_writer.fresh(m_inputs[slot]);
+    m_writer.select(m_inputs[slot], positions, picked);
+    m_inputs[slot] = picked;
+}
+
 std::vector<std::int64_t> TileWriter::localSizes(int dim) const {
     std::vector<std::int64_t> sizes;
     for (const Box& box : m_tile.outputs)
@@ -261,15 +282,18 @@ std::vector<std::int64_t> TileWriter::localSizes(int dim) const {
     return sizes;
 }
 
+IndexSet TileWriter::localElements(int factor) const {
+    const auto index = static_cast<std::size_t>(factor);
+    IndexSet set;
+    for (const std::int64_t c : m_tile.classes[index])
+        set = set.unite(m_cells.cuts[index].elements(c));
+    return set;
+}
+
 std::int64_t TileWriter::localProduct(const std::vector<int>& factors) const {
     std::int64_t product = 1;
-    for (const int f : factors) {
-        const auto index = static_cast<std::size_t>(f);
-        IndexSet set;
-        for (const std::int64_t c : m_tile.classes[index])
-            set = set.unite(m_cells.cuts[index].elements(c));
-        product *= set.count();
-    }
+    for (const int f : factors)
+        product *= localElements(f).count();
     return product;
 }
 

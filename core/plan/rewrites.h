@@ -39,6 +39,9 @@ private:
     void setInput(int slot, std::string name);
     std::string localShape(const Rewrite& rewrite);
     std::vector<std::int64_t> localSizes(int dim) const;
+    /// Those of a factor that the tile has.
+    IndexSet localElements(int factor) const;
+    void pickSlices(const Rewrite& rewrite);
     std::int64_t localProduct(const std::vector<int>& factors) const;
     ValueId outputValue(int output) const;
 

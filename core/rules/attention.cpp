@@ -36,7 +36,11 @@ Dims arranged(const Sizes& sizes, int batch, std::vector<int> heads, int length,
 ///   q [2,4,6,8], k and v [2,2,6,8]      b (h g) s d^, b h t^ d^, b h t^ e -> b (h g) s e
 class AttentionMaker {
 public:
-    explicit AttentionMaker(const NodeContext& context) : m_maker(context), m_context(context) {}
+    /// `byQueryHeads`: the heads of keys and values are whole, and those of the query are one
+    /// factor, so that a block of them may begin and end within those that share a key head. Each
+    /// device then reads the key head of each of its heads.
+    explicit AttentionMaker(const NodeContext& context, bool byQueryHeads = false)
+        : m_maker(context), m_context(context), m_byQueryHeads(byQueryHeads) {}
 
     std::optional<Rule> run() {
         const Sizes &q = m_maker.in(0), &k = m_maker.in(1), &v = m_maker.in(2);
@@ -45,22 +49,30 @@ public:
         const auto q4 = apart(q, qHeads), k4 = apart(k, kvHeads), v4 = apart(v, kvHeads);
         if (m_maker.failed() || !q4 || !k4 || !v4 || (*k4)[1] <= 0 || (*q4)[1] % (*k4)[1] != 0)
             return std::nullopt;
+        m_shared = (*q4)[1] / (*k4)[1];
+        // Keys and values that are given out are those of whole key heads.
+        const bool shares = m_shared > 1 && (*k4)[1] > 1;
+        if (m_byQueryHeads && (!shares || m_context.hasOutput(1) || m_context.hasOutput(2)))
+            return std::nullopt;
         makeFactors(*q4, *k4, *v4);
-        m_maker.input(0, arranged(q, m_b, {m_h, m_g}, m_s, m_d));
+        m_maker.input(0, arranged(q, m_b, m_heads, m_s, m_d));
         m_maker.input(1, arranged(k, m_b, {m_h}, m_t, m_d));
         m_maker.input(2, arranged(v, m_b, {m_h}, m_t, m_e));
         setMask();
         m_maker.input(4, {{m_b}, {m_h}, {m_past}, {m_d}});
         m_maker.input(5, {{m_b}, {m_h}, {m_past}, {m_e}});
         m_maker.input(6, {{m_b}});  // Opset 24: lengths without padding.
-        m_maker.output(0, arranged(m_maker.out(0), m_b, {m_h, m_g}, m_s, m_e));
+        m_maker.output(0, arranged(m_maker.out(0), m_b, m_heads, m_s, m_e));
         m_maker.output(1, {{m_b}, {m_h}, {m_total}, {m_d}});
         m_maker.output(2, {{m_b}, {m_h}, {m_total}, {m_e}});
-        m_maker.output(3, {{m_b}, {m_h, m_g}, {m_s}, {m_total}});
+        m_maker.output(3, {{m_b}, m_heads, {m_s}, {m_total}});
         if (q.size() == 3)
-            m_maker.rewrite(localHeads("q_num_heads", {m_h, m_g}));
+            m_maker.rewrite(localHeads("q_num_heads", m_heads));
         if (k.size() == 3)
-            m_maker.rewrite(localHeads("kv_num_heads", {m_h}));
+            m_maker.rewrite(localHeads("kv_num_heads", m_byQueryHeads ? m_heads : Heads{m_h}));
+        if (m_byQueryHeads)
+            for (const int slot : {1, 2, 4, 5})
+                readKeyHeads(slot, slot % 3 == 1 ? (*k4)[3] : (*v4)[3]);
         const double rows = m_maker.elements({(*q4)[0], (*q4)[1], (*q4)[2], m_length});
         m_maker.flops(rows * (2.0 * static_cast<double>((*q4)[3]) +
                               2.0 * static_cast<double>((*v4)[3]) + 5.0));
@@ -68,6 +80,20 @@ public:
     }
 
 private:
+    using Heads = std::vector<int>;
+
+    void readKeyHeads(int slot, std::int64_t width) {
+        if (!m_context.hasInput(static_cast<std::size_t>(slot)))
+            return;
+        const bool fused = m_context.input(static_cast<std::size_t>(slot)).dims.size() == 3;
+        Rewrite rewrite{Rewrite::Kind::PickSlices};
+        rewrite.slot = slot;
+        rewrite.dim = fused ? 2 : 1;
+        rewrite.factor = m_heads.front();
+        rewrite.axes = {m_shared, fused ? width : 1};
+        m_maker.rewrite(std::move(rewrite));
+    }
+
     void makeFactors(const Sizes& q, const Sizes& k, const Sizes& v) {
         const std::int64_t past = m_context.hasInput(4) && m_context.input(4).dims.size() == 4
                                       ? m_context.input(4).dims[2]
@@ -75,8 +101,13 @@ private:
         m_maker.require(!__builtin_add_overflow(past, k[2], &m_length));
         const char* keys = "each row is normalised over all keys";
         m_b = m_maker.parallel("b", q[0]);
-        m_h = m_maker.parallel("h", k[1]);
-        m_g = m_maker.parallel("g", q[1] / k[1]);
+        if (m_byQueryHeads) {
+            m_h = m_maker.whole("h", k[1], "several devices read the same key head");
+            m_heads = {m_maker.parallel("q", q[1])};
+        } else {
+            m_h = m_maker.parallel("h", k[1]);
+            m_heads = {m_h, m_maker.parallel("g", m_shared)};
+        }
         const bool windowed = m_context.attribute("left_window_size", -1) >= 0 ||
                               m_context.attribute("right_window_size", -1) >= 0;
         if (m_context.attribute("is_causal", 0) != 0)
@@ -103,15 +134,25 @@ private:
         int keys = m_total;
         if (sizes.back() != m_length)
             keys = m_maker.whole("mask", sizes.back(), "each row is normalised over all keys");
-        m_maker.input(3, m_maker.broadcast(sizes, {{m_b}, {m_h, m_g}, {m_s}, {keys}}));
+        m_maker.input(3, m_maker.broadcast(sizes, {{m_b}, m_heads, {m_s}, {keys}}));
     }
 
     RuleMaker m_maker;
     const NodeContext& m_context;
+    bool m_byQueryHeads;
     std::int64_t m_length = 0;  ///< Keys with those of the past.
-    int m_b = -1, m_h = -1, m_g = -1, m_s = -1, m_d = -1, m_t = -1, m_past = -1, m_total = -1,
-        m_e = -1;
+    std::int64_t m_shared = 1;  ///< Heads of the query that share a key head.
+    Heads m_heads;              ///< Of the query.
+    int m_b = -1, m_h = -1, m_s = -1, m_d = -1, m_t = -1, m_past = -1, m_total = -1, m_e = -1;
 };
+
+std::optional<Rule> buildAttention(const NodeContext& context) {
+    std::optional<Rule> rule = AttentionMaker(context).run();
+    if (rule)
+        if (auto other = AttentionMaker(context, true).run())
+            rule->otherwise = std::make_shared<const Rule>(std::move(*other));
+    return rule;
+}
 
 /// Heads that a fused x has: the attribute, else from the width that the cache rotates.
 std::int64_t rotaryHeads(const NodeContext& context, const Sizes& x) {
@@ -165,7 +206,7 @@ void registerAttention(Registry& registry) {
                   "attention",
                   false,
                   noRuleInProposal("Attention"),
-                  [](const NodeContext& context) { return AttentionMaker(context).run(); },
+                  buildAttention,
                   {},
                   {},
                   true});
@@ -175,7 +216,7 @@ void registerAttention(Registry& registry) {
                   "attention",
                   false,
                   foreignToProposal(),
-                  [](const NodeContext& context) { return AttentionMaker(context).run(); },
+                  buildAttention,
                   {},
                   {},
                   true});
@@ -188,6 +229,10 @@ void registerAttention(Registry& registry) {
                   {},
                   {},
                   true});
+    // Positions are rows of the two tables.
+    registry.describe("", "RotaryEmbedding", [](const NodeContext& context) {
+        return ElementUse{{{3, sizeAt(context, 1, 0)}}, {}};
+    });
 }
 
 }  // namespace shardwright

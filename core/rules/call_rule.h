@@ -11,8 +11,8 @@
 
 namespace shardwright {
 
-/// The rule of a node that runs other graphs (If, Loop, Scan, a call of a function), and what it
-/// says of the nodes and tensors inside.
+/// The rule of a node that runs other graphs (If, Loop, Scan, SequenceMap, a call of a function),
+/// and what it says of the nodes and tensors inside.
 struct CallRule {
     /// A part of a dimension or of a factor inside: a factor of the call, or -1 where it is whole.
     struct Part {

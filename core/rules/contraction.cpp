@@ -67,6 +67,7 @@ std::optional<Rule> buildGemm(const NodeContext& context) {
         maker.addedOnce(2);
     }
     maker.output(0, {{m}, {n}});
+    maker.travels({.largestWins = true});
     maker.flops(2.0 * maker.elements(y) * static_cast<double>(a[transA ? 0 : 1]));
     return maker.finish();
 }

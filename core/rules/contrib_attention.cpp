@@ -325,7 +325,9 @@ private:
 /// Where g is split, too, each device takes from key and value the heads that it needs.
 class GroupQuery {
 public:
-    explicit GroupQuery(const NodeContext& context) : m_maker(context), m_context(context) {}
+    /// `byQueryHeads`: as of Attention (attention.cpp).
+    explicit GroupQuery(const NodeContext& context, bool byQueryHeads = false)
+        : m_maker(context), m_context(context), m_byQueryHeads(byQueryHeads) {}
 
     std::optional<Rule> run() {
         const Sizes &q = m_maker.in(0), &y = m_maker.out(0);
@@ -336,6 +338,11 @@ public:
         if (m_maker.failed())
             return std::nullopt;
         m_packed = !m_context.hasInput(1);
+        // Keys and values that are given out are those of whole key heads.
+        const bool shares = m_kvHeads > 1 && m_heads > m_kvHeads;
+        if (m_byQueryHeads &&
+            (!shares || m_packed || m_context.hasOutput(1) || m_context.hasOutput(2)))
+            return std::nullopt;
         makeFactors(q, y);
         m_maker.input(0, {{m_b}, {m_s}, m_packed ? wide("qkv", q[2]) : m_queryWidth});
         for (const std::size_t slot : {1, 2})
@@ -352,9 +359,13 @@ public:
         if (m_context.hasOutput(3))
             m_maker.output(3, scores(m_context.output(3).dims, q, "keys"));
         if (!m_packed) {
-            m_maker.rewrite(localAttribute("num_heads", {m_h, m_g}));
-            m_maker.rewrite(localAttribute("kv_num_heads", {m_h}));
+            m_maker.rewrite(localAttribute("num_heads", m_queryHeads));
+            m_maker.rewrite(localAttribute("kv_num_heads",
+                                           m_byQueryHeads ? m_queryHeads : std::vector<int>{m_h}));
         }
+        for (const int slot : {1, 2, 3, 4})
+            if (m_byQueryHeads && m_context.hasInput(static_cast<std::size_t>(slot)))
+                readKeyHeads(slot, y[2] / m_heads);
         m_maker.flops(m_maker.elements(y) * 4 * static_cast<double>(q[1]));
         return m_maker.finish();
     }
@@ -364,15 +375,35 @@ private:
         return {m_maker.whole(name, size, kSides)};
     }
 
+    /// Of keys and values [b, t, (h d)], and of past ones [b, h, t, d].
+    void readKeyHeads(int slot, std::int64_t width) {
+        const bool past = slot >= 3;
+        Rewrite rewrite{Rewrite::Kind::PickSlices};
+        rewrite.slot = slot;
+        rewrite.dim = past ? 1 : 2;
+        rewrite.factor = m_queryHeads.front();
+        rewrite.axes = {m_heads / m_kvHeads, past ? 1 : width};
+        m_maker.rewrite(std::move(rewrite));
+    }
+
     void makeFactors(const Sizes& q, const Sizes& y) {
         m_b = m_maker.parallel("b", q[0]);
         m_s = m_maker.whole("s", q[1],
                             "keys and values are of the same rows, and added to the cache");
-        m_h = m_packed ? m_maker.whole("h", m_kvHeads, kSides) : m_maker.parallel("h", m_kvHeads);
-        m_g = m_packed ? m_maker.whole("g", m_heads / m_kvHeads, kSides)
-                       : m_maker.parallel("g", m_heads / m_kvHeads);
+        const std::int64_t shared = m_heads / m_kvHeads;
+        if (m_byQueryHeads) {
+            m_h = m_maker.whole("h", m_kvHeads, "several devices read the same key head");
+            m_queryHeads = {m_maker.parallel("q", m_heads)};
+        } else if (m_packed) {
+            m_h = m_maker.whole("h", m_kvHeads, kSides);
+            m_queryHeads = {m_h, m_maker.whole("g", shared, kSides)};
+        } else {
+            m_h = m_maker.parallel("h", m_kvHeads);
+            m_queryHeads = {m_h, m_maker.parallel("g", shared)};
+        }
         m_d = m_maker.whole("d", y[2] / m_heads, kScore);
-        m_queryWidth = {m_h, m_g, m_d};
+        m_queryWidth = m_queryHeads;
+        m_queryWidth.push_back(m_d);
     }
 
     Dims cache(const Sizes& sizes, const std::string& name) {
@@ -393,7 +424,7 @@ private:
         if (sizes[0] == q[0])
             dims[0] = {m_b};
         if (sizes[1] == m_heads)
-            dims[1] = {m_h, m_g};
+            dims[1] = m_queryHeads;
         return dims;
     }
 
@@ -410,7 +441,7 @@ private:
         else if (slot == 10)
             m_maker.input(slot, scores(sizes, q, "bias"));
         else if (slot == 11 && sizes.size() == 1 && sizes[0] == m_heads)
-            m_maker.input(slot, {{m_h, m_g}});
+            m_maker.input(slot, {m_queryHeads});
         else
             m_maker.wholeInput(slot, "p" + std::to_string(slot),
                                "it is a parameter of the whole operation");
@@ -419,10 +450,18 @@ private:
     RuleMaker m_maker;
     const NodeContext& m_context;
     std::int64_t m_heads = 0, m_kvHeads = 0;
-    bool m_packed = false;
-    int m_b = -1, m_s = -1, m_h = -1, m_g = -1, m_d = -1;
-    std::vector<int> m_queryWidth;
+    bool m_packed = false, m_byQueryHeads;
+    int m_b = -1, m_s = -1, m_h = -1, m_d = -1;
+    std::vector<int> m_queryHeads, m_queryWidth;
 };
+
+std::optional<Rule> buildGroupQuery(const NodeContext& context) {
+    std::optional<Rule> rule = GroupQuery(context).run();
+    if (rule)
+        if (auto other = GroupQuery(context, true).run())
+            rule->otherwise = std::make_shared<const Rule>(std::move(*other));
+    return rule;
+}
 
 /// Positions [1] (the first, the others follow) or [b, s]; caches of one row a position.
 ///   [b,s,h*d]      b s (h d^), b s, p^ r^, p^ r^ -> b s (h d^)
@@ -467,6 +506,13 @@ std::optional<Rule> buildRotary(const NodeContext& context) {
     return maker.finish();
 }
 
+/// Positions are rows of the two tables; one position is that of the first element.
+ElementUse rotatesAt(const NodeContext& context) {
+    const std::int64_t rows = sizeAt(context, 2, 0), length = sizeAt(context, 0, -2);
+    const bool first = context.input(1).elementCount() == 1;
+    return {{{1, first && rows >= 0 && length >= 0 ? rows - length + 1 : rows}}, {}};
+}
+
 }  // namespace
 
 void registerContribAttention(Registry& registry) {
@@ -482,9 +528,9 @@ void registerContribAttention(Registry& registry) {
                [](const NodeContext& context) {
                    return MultiHead(context, {10, 3, 4, 5, 7}).run();
                });
-    addContrib(registry, {"GroupQueryAttention"}, family,
-               [](const NodeContext& context) { return GroupQuery(context).run(); });
+    addContrib(registry, {"GroupQueryAttention"}, family, buildGroupQuery);
     addContrib(registry, {"RotaryEmbedding"}, family, buildRotary);
+    registry.describe("com.microsoft", "RotaryEmbedding", rotatesAt);
 }
 
 }  // namespace shardwright

@@ -45,6 +45,12 @@ std::optional<Rule> buildEmbedLayerNorm(const NodeContext& context) {
     return maker.finish();
 }
 
+/// Each list of numbers looks up rows of its own table.
+ElementUse embeds(const NodeContext& context) {
+    return {{{0, sizeAt(context, 2, 0)}, {1, sizeAt(context, 4, 0)}, {8, sizeAt(context, 3, 0)}},
+            {}};
+}
+
 /// The left half is multiplied by the activation of the right one.
 ///   [n,s,2*d], [2*d]      n s (half^ d), (half^ d) -> n s d
 std::optional<Rule> buildBiasSplitGelu(const NodeContext& context) {
@@ -61,6 +67,7 @@ std::optional<Rule> buildBiasSplitGelu(const NodeContext& context) {
     maker.input(0, std::move(in));
     setLike(maker, 1, {{half, d}});
     maker.output(0, std::move(out));
+    maker.travels({.elementwise = true, .passThrough = true});
     maker.flops(8 * maker.elements(y));
     return maker.finish();
 }
@@ -138,6 +145,7 @@ std::optional<Rule> buildBroadcast(const NodeContext& context) {
     for (std::size_t slot = 0; slot < context.node.inputs.size(); ++slot)
         setLike(maker, slot, dims);
     maker.output(0, dims);
+    maker.travels({.elementwise = true, .passThrough = true});
     return maker.finish();
 }
 
@@ -152,12 +160,14 @@ RuleBuilder as(StandIn standIn) {
 void registerContribLayers(Registry& registry) {
     addContrib(registry, {"EmbedLayerNormalization"}, "normalization", buildEmbedLayerNorm);
     addContrib(registry, {"GroupNorm", "SkipGroupNorm"}, "normalization", buildGroupNorm);
+    registry.describe("com.microsoft", "EmbedLayerNormalization", embeds);
     addContrib(registry, {"BiasSplitGelu"}, "broadcast", buildBiasSplitGelu);
     addContrib(registry, {"BiasAdd", "ScaledSiLU"}, "broadcast", buildBroadcast);
     addContrib(registry, {"BiasSoftmax"}, "whole-axis", buildBiasSoftmax);
     addContrib(registry, {"Inverse"}, "whole-axis", buildInverse);
     addContrib(registry, {"Trilu"}, "whole-axis", as({"Trilu", 14, {0, 1}}));
     addContrib(registry, {"GatherND"}, "indexed", as({"GatherND", 12, {0, 1}}));
+    registry.describe("com.microsoft", "GatherND", registry.find("", "GatherND")->elements);
     addContrib(registry, {"Pad"}, "window", as({"Pad", 13, {0, 1, 2}}), {1});
     addContrib(registry, {"Range"}, "generator", as({"Range", 11, {0, 1, 2}}), {0, 1, 2});
     addContrib(registry, {"GridSample"}, "window", as({"GridSample", 16, {0, 1}}));

@@ -123,6 +123,7 @@ public:
         m_maker.rewrite(localAttribute("N", {m_n}));
         if (m_split)
             m_maker.rewrite(localAttribute("K", m_inner));
+        m_maker.travels({.largestWins = true});
         m_maker.flops(2.0 * m_maker.elements(y) * static_cast<double>(a.back()));
         return m_maker.finish();
     }
@@ -215,6 +216,7 @@ std::optional<Rule> buildMatMulBnb4(const NodeContext& context) {
     maker.output(0, std::move(out));
     if (even)
         maker.rewrite(localAttribute("N", {n}));
+    maker.travels({.largestWins = true});
     maker.flops(2.0 * maker.elements(y) * static_cast<double>(a.back()));
     return maker.finish();
 }
@@ -305,6 +307,7 @@ std::optional<Rule> buildDistances(const NodeContext& context) {
     maker.input(0, {{m}, {k}});
     maker.input(1, {{n}, {k}});
     maker.output(0, {{m}, {n}});
+    maker.travels({.largestWins = true});
     maker.flops(3 * maker.elements(maker.out(0)) * static_cast<double>(a[1]));
     return maker.finish();
 }
@@ -365,6 +368,9 @@ void registerContribProducts(Registry& registry) {
                [](const NodeContext& context) { return ExpertsMaker(context, true).run(); });
     addContrib(registry, {"CDist"}, family, buildDistances);
     addContrib(registry, {"GatherBlockQuantized"}, "indexed", buildGatherQuantised);
+    registry.describe("com.microsoft", "GatherBlockQuantized", [](const NodeContext& context) {
+        return ElementUse{{{1, sizeAt(context, 0, context.attribute("gather_axis", 0))}}, {}};
+    });
 }
 
 }  // namespace shardwright

@@ -36,6 +36,7 @@ std::optional<Rule> buildDynamicQuantizeMatMul(const NodeContext& context) {
         setQuantization(maker, slot, matrix, n);
     setLike(maker, 4, {{n}});
     maker.output(0, std::move(out));
+    maker.travels({.largestWins = true});
     maker.flops(2.0 * maker.elements(y) * static_cast<double>(b[0]));
     return maker.finish();
 }
@@ -86,6 +87,7 @@ std::optional<Rule> buildQGemm(const NodeContext& context) {
     }
     setParameters(maker, 7, "it is the scale of the output");
     maker.output(0, {{m}, {n}});
+    maker.travels({.largestWins = true});
     maker.flops(2.0 * maker.elements(y) * static_cast<double>(inner));
     return maker.finish();
 }

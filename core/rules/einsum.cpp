@@ -96,6 +96,7 @@ public:
             m_maker.input(slot, dimsOf(m_equation.inputs[slot], m_maker.in(slot)));
         const Dims y = dimsOf(m_equation.output, m_maker.out(0));
         m_maker.output(0, y);
+        m_maker.travels({.largestWins = true});
         m_maker.flops(m_points *
                       static_cast<double>(std::max<std::size_t>(m_equation.inputs.size(), 1)));
         return m_maker.finish();

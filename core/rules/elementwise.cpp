@@ -6,6 +6,8 @@ namespace shardwright {
 
 namespace {
 
+constexpr AxisTravel kElementwise{.elementwise = true, .passThrough = true};
+
 /// Before opset 7 the second input of a binary operator was aligned at attribute `axis`.
 std::int64_t legacyOffset(const NodeContext& context, std::size_t targetRank) {
     if (context.opset >= 7 || !context.hasAttribute("axis"))
@@ -25,6 +27,7 @@ std::optional<Rule> buildBroadcast(const NodeContext& context) {
         maker.input(slot, maker.broadcast(context.input(slot).dims, target, offset));
     }
     maker.output(0, target);
+    maker.travels(kElementwise);
     return maker.finish();
 }
 
@@ -39,6 +42,7 @@ std::optional<Rule> buildUnary(const NodeContext& context) {
         maker.input(slot, Dims(context.input(slot).dims.size()));
     }
     maker.output(0, target);
+    maker.travels(kElementwise);
     return maker.finish();
 }
 
@@ -54,6 +58,7 @@ std::optional<Rule> buildCastLike(const NodeContext& context) {
     rewrite.name = "type";
     maker.rewrite(std::move(rewrite));
     maker.output(0, target);
+    maker.travels(kElementwise);
     return maker.finish();
 }
 
@@ -68,6 +73,7 @@ std::optional<Rule> buildPRelu(const NodeContext& context) {
     maker.input(0, target);
     maker.input(1, maker.broadcast(slope, target, legacy ? 1 : -1));
     maker.output(0, target);
+    maker.travels(kElementwise);
     return maker.finish();
 }
 
@@ -96,6 +102,7 @@ std::optional<Rule> buildDropout(const NodeContext& context) {
         maker.require(context.output(1).dims == x);
         maker.output(1, target);
     }
+    maker.travels(kElementwise);
     return maker.finish();
 }
 
@@ -132,6 +139,9 @@ void registerElementwise(Registry& registry) {
     registry.add({"", "PRelu", "broadcast", true, {}, buildPRelu, {}, {}, true});
     registry.add({"", "CastLike", "unary", true, {}, buildCastLike, {}, {1}, true});
     registry.add({"", "Dropout", "unary", true, {}, buildDropout, {2}, {}, true});
+    for (const char* op : {"Cast", "CastLike", "Identity"})
+        registry.describe("", op, carriesInPlace);
+    registry.describe("", "Where", carries({1, 2}));
     const std::string foreign = foreignToProposal();
     for (const char* op : {"Gelu", "QuickGelu"})
         registry.add({"com.microsoft", op, "unary", false, foreign, buildUnary, {}, {}, true});

@@ -2,18 +2,32 @@
 #include "rules/registry.h"
 #include "rules/rule_maker.h"
 
+#include <algorithm>
+
 namespace shardwright {
 
 namespace {
 
-/// The size of the whole tensor, whatever its layout.
-std::optional<Rule> buildShape(const NodeContext& context) {
+/// Sizes of the whole tensor, whatever its layout: from `start` to `end`, or how many elements.
+std::optional<Rule> buildShape(const NodeContext& context, bool count) {
     RuleMaker maker(context);
     maker.require(context.hasInput(0));
+    Rewrite rewrite{Rewrite::Kind::Constant};
+    rewrite.slot = 0;
+    const auto rank = static_cast<std::int64_t>(context.input(0).dims.size());
+    const auto position = [&](const char* name, std::int64_t otherwise) {
+        const std::int64_t at = context.attribute(name, otherwise);
+        return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank);
+    };
+    const std::int64_t end = position("end", rank);
+    for (std::int64_t d = position("start", 0); d < end && !count; ++d)
+        rewrite.dims.push_back(static_cast<int>(d));
+    if (count)
+        rewrite.name = "count";
     maker.shapeOnly(0);
     maker.wholeOutput(0, "n", "it is the shape of the whole tensor");
     maker.everywhereOutputs();
-    maker.rewrite(Rewrite{Rewrite::Kind::Constant});
+    maker.rewrite(std::move(rewrite));
     maker.flops(0);
     return maker.finish();
 }
@@ -48,8 +62,17 @@ std::optional<Rule> buildLike(const NodeContext& context, const std::string& rea
 }  // namespace
 
 void registerGenerator(Registry& registry) {
-    for (const char* op : {"Shape", "Size"})
-        registry.add({"", op, "generator", false, noRuleInProposal(op), buildShape, {}, {0}, true});
+    for (const auto& [op, count] : {std::pair{"Shape", false}, {"Size", true}})
+        registry.add(
+            {"",
+             op,
+             "generator",
+             false,
+             noRuleInProposal(op),
+             [count = count](const NodeContext& context) { return buildShape(context, count); },
+             {},
+             {0},
+             true});
     const auto addWhole = [&](const char* op, const std::string& reason, bool strict) {
         registry.add({"",
                       op,

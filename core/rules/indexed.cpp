@@ -4,6 +4,8 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
+
 namespace shardwright {
 
 namespace {
@@ -120,6 +122,20 @@ std::optional<Rule> buildGatherNd(const NodeContext& context) {
     return maker.finish();
 }
 
+/// Of Gather and GatherElements.
+ElementUse indexesAxis(const NodeContext& context) {
+    return {{{1, sizeAt(context, 0, context.attribute("axis", 0))}}, {{0}}};
+}
+
+ElementUse indexesTuples(const NodeContext& context) {
+    ElementUse use{{}, {{0}}};
+    const std::int64_t batch = context.attribute("batch_dims", 0);
+    const auto rank = static_cast<std::int64_t>(context.input(0).dims.size());
+    for (std::int64_t d = std::max<std::int64_t>(batch, 0); d < rank; ++d)
+        use.indices.push_back({1, sizeAt(context, 0, d), static_cast<int>(d - batch)});
+    return use;
+}
+
 }  // namespace
 
 void registerIndexed(Registry& registry) {
@@ -129,6 +145,9 @@ void registerIndexed(Registry& registry) {
     add("Gather", buildGather);
     add("GatherElements", buildGatherElements);
     add("GatherND", buildGatherNd);
+    registry.describe("", "Gather", indexesAxis);
+    registry.describe("", "GatherElements", indexesAxis);
+    registry.describe("", "GatherND", indexesTuples);
 }
 
 }  // namespace shardwright

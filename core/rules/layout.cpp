@@ -23,6 +23,7 @@ std::optional<Rule> buildTranspose(const NodeContext& context) {
         out.push_back(in[maker.axis(p, x.size())]);
     maker.input(0, in);
     maker.output(0, std::move(out));
+    maker.travels({.passThrough = true});
     maker.flops(0);
     return maker.finish();
 }
@@ -83,6 +84,8 @@ void registerLayout(Registry& registry) {
                   {},
                   {},
                   true});
+    for (const char* op : {"Transpose", "DepthToSpace", "SpaceToDepth"})
+        registry.describe("", op, carries({0}));
 }
 
 }  // namespace shardwright

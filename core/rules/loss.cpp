@@ -64,6 +64,11 @@ std::optional<Rule> buildLoss(const NodeContext& context) {
 void registerLoss(Registry& registry) {
     for (const char* op : {"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"})
         registry.add({"", op, "loss", false, noRuleInProposal(op), buildLoss, {}, {}, true});
+    // A label names a class.
+    for (const char* op : {"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"})
+        registry.describe("", op, [](const NodeContext& context) {
+            return ElementUse{{{1, sizeAt(context, 0, 1)}}, {}};
+        });
 }
 
 }  // namespace shardwright

@@ -153,6 +153,9 @@ void registerMachineLearning(Registry& registry) {
     add({"Normalizer"}, buildNormalizer);
     add({"OneHotEncoder"}, buildOneHotEncoder);
     add({"ArrayFeatureExtractor"}, buildFeatureExtractor);
+    registry.describe("ai.onnx.ml", "ArrayFeatureExtractor", [](const NodeContext& context) {
+        return ElementUse{{{1, sizeAt(context, 0, -1)}}, {{0}}};
+    });
     add(
         {"CastMap", "DictVectorizer", "ZipMap"},
         [](const NodeContext& context) {

@@ -49,6 +49,7 @@ Product multiply(RuleMaker& maker, const Sizes& a, const Sizes& b, const std::st
     double flops = 2.0 * static_cast<double>(inner) * maker.elements(batch);
     flops *=
         static_cast<double>(row ? 1 : a[a.size() - 2]) * static_cast<double>(column ? 1 : b.back());
+    maker.travels({.largestWins = true});
     maker.flops(flops);
     return p;
 }

@@ -194,6 +194,14 @@ void registerPooling(Registry& registry) {
     add("MaxUnpool", buildUnpool, false);
     add("MaxRoiPool", buildMaxRoiPool);
     add("RoiAlign", buildRoiAlign, false);
+    registry.describe("", "RoiAlign", [](const NodeContext& context) {
+        return ElementUse{{{2, sizeAt(context, 0, 0)}}, {}};
+    });
+    // They count over the whole of the output.
+    registry.describe("", "MaxUnpool", [](const NodeContext& context) {
+        const TensorInfo& whole = context.output(0);
+        return ElementUse{{{1, whole.concrete() ? whole.elementCount() : -1}}, {}};
+    });
 }
 
 }  // namespace shardwright

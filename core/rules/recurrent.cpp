@@ -116,6 +116,13 @@ void registerRecurrent(Registry& registry) {
              {},
              {},
              true});
+    // Lengths, up to all of the sequence.
+    for (const char* op : {"RNN", "GRU", "LSTM"})
+        registry.describe("", op, [](const NodeContext& context) {
+            const std::int64_t length =
+                sizeAt(context, 0, context.attribute("layout", 0) == 0 ? 0 : 1);
+            return ElementUse{{{4, length < 0 ? -1 : length + 1}}, {}};
+        });
     registry.add({"",
                   "LinearAttention",
                   "recurrent",

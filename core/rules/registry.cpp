@@ -7,6 +7,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cassert>
 #include <tuple>
 
 namespace shardwright {
@@ -86,6 +87,32 @@ void Registry::put(OperatorEntry entry) {
         return e.domain == entry.domain && e.op == entry.op;
     });
     add(std::move(entry));
+}
+
+void Registry::describe(std::string_view domain, std::string_view op, ElementUses elements) {
+    const OperatorEntry* entry = find(domain, op);
+    assert(entry != nullptr);
+    m_entries[static_cast<std::size_t>(entry - m_entries.data())].elements = std::move(elements);
+}
+
+ElementUses carries(std::vector<int> slots) {
+    return [slots = std::move(slots)](const NodeContext&) {
+        ElementUse use;
+        for (const int slot : slots)
+            use.carried.push_back({slot});
+        return use;
+    };
+}
+
+ElementUse carriesInPlace(const NodeContext&) {
+    return {{}, {{0, 0, 0}}};
+}
+
+std::int64_t sizeAt(const NodeContext& context, std::size_t slot, std::int64_t dim) {
+    const std::vector<std::int64_t>& dims = context.input(slot).dims;
+    const auto rank = static_cast<std::int64_t>(dims.size());
+    dim += dim < 0 ? rank : 0;
+    return dim >= 0 && dim < rank ? dims[static_cast<std::size_t>(dim)] : -1;
 }
 
 const OperatorEntry* Registry::find(std::string_view domain, std::string_view op) const {
@@ -174,11 +201,21 @@ Rule buildRule(const NodeContext& context, const Registry& registry) {
     if (!rule || !validateRule(*rule, context).empty())
         return fallbackRule(context,
                             "the shapes or attributes do not fit " + operatorName(context));
-    rule->op = operatorName(context);
-    rule->family = entry->family;
-    if (!entry->strict) {
-        rule->strict = false;
-        rule->strictReason = entry->strictReason;
+    const auto name = [&](Rule& named) {
+        named.op = operatorName(context);
+        named.family = entry->family;
+        if (!entry->strict) {
+            named.strict = false;
+            named.strictReason = entry->strictReason;
+        }
+    };
+    name(*rule);
+    if (rule->otherwise) {
+        Rule other = *rule->otherwise;
+        name(other);
+        rule->otherwise = validateRule(other, context).empty()
+                              ? std::make_shared<const Rule>(std::move(other))
+                              : nullptr;
     }
     return std::move(*rule);
 }

@@ -13,6 +13,33 @@ namespace shardwright {
 /// Builds the rule of one node. nullopt: the shapes do not fit the operator; the fallback is used.
 using RuleBuilder = std::function<std::optional<Rule>(const NodeContext&)>;
 
+/// What the integers of a node's inputs are used for. Values that are made up are chosen by it. It
+/// needs no known shapes: sizes that are not known are negative.
+struct ElementUse {
+    /// Elements of input `slot` count along `size` elements: they are in [0, size).
+    struct Index {
+        int slot = 0;
+        std::int64_t size = -1;
+        int column = -1;  ///< Which element of an index tuple, along the last dimension; -1: all.
+    };
+    /// Elements of input `slot` arrive in an output as they are, converted to its type.
+    struct Carried {
+        int slot = 0, output = 0;
+        /// Where they begin along the last dimension, which they keep; -1: they are moved about.
+        std::int64_t column = -1;
+    };
+    std::vector<Index> indices;
+    std::vector<Carried> carried;
+};
+/// May read attributes and shapes; the opset of the context is not set.
+using ElementUses = std::function<ElementUse(const NodeContext&)>;
+/// All elements of these inputs are moved about to output 0.
+ElementUses carries(std::vector<int> slots);
+/// Those of input 0 stay where they are.
+ElementUse carriesInPlace(const NodeContext&);
+/// The size of a dimension of an input, counted from the end where negative; -1: not known.
+std::int64_t sizeAt(const NodeContext& context, std::size_t slot, std::int64_t dim);
+
 struct OperatorEntry {
     std::string domain;  ///< "" for ai.onnx.
     std::string op;
@@ -31,6 +58,7 @@ struct OperatorEntry {
     std::string dataDependent{};
     /// Slots may hold what is not a tensor: a sequence, an optional, a map.
     bool anyValues = false;
+    ElementUses elements{};  ///< Empty: nothing is known of them.
 };
 
 /// The table of all operators with a rule. Families register themselves through their one function
@@ -43,6 +71,8 @@ public:
     void add(OperatorEntry entry);
     /// Instead of an entry of that name.
     void put(OperatorEntry entry);
+    /// Says of an operator that is there what its elements are used for.
+    void describe(std::string_view domain, std::string_view op, ElementUses elements);
 
 private:
     std::vector<OperatorEntry> m_entries;  ///< Sorted by (domain, op).

@@ -70,7 +70,9 @@ struct Rewrite {
         LocalSizesInput,      ///< Input `slot` becomes the local sizes of all outputs along `dim`
                               ///< (Split).
         LocalSizesAttribute,  ///< Attribute `name` likewise (Split before opset 13).
-        Constant,             ///< The outputs are known: Shape and Size of the global tensor.
+        /// The output is known: the sizes of the global input `slot` along `dims` (Shape), or,
+        /// where `name` is "count", the number of its elements (Size).
+        Constant,
         MaskedLookup,     ///< Indices in input `slot` are global positions of `factor`: subtract,
                           ///< mask, join by its reduction.
         ReplaceOperator,  ///< Run `name` instead when `factor` is split (ReduceMean -> ReduceSum).
@@ -89,6 +91,10 @@ struct Rewrite {
         LocalPads,  ///< Attribute `name` becomes what the windows of a tile need beyond the ends of
                     ///< the tensor; `axes` are the pads of the whole, at the begin of each
                     ///< dimension from `dim` on, then at the ends. auto_pad is dropped.
+        /// Where `factor` is split, input `slot`, whole along `dim`, is read in slices, one an
+        /// element of the factor: several elements may share one (heads of a query those of the
+        /// keys). `axes`: how many share a slice, and how many positions it has.
+        PickSlices,
         SetAttribute,  ///< Attribute `name` becomes the string `text` when `factor` is split (the
                        ///< mean of a loss, which is summed first).
     };
@@ -103,10 +109,23 @@ struct Rewrite {
     /// ReplaceOperator: attribute `axes` becomes input 1 (ReduceSum since opset 13).
     bool axesToInput = false;
     /// Of ReplaceOperator: the axes of the operator that runs instead, where the node has none
-    /// (GlobalAveragePool); its other attributes are dropped. Of LocalPads: the pads.
+    /// (GlobalAveragePool); its other attributes are dropped. Of LocalPads: the pads. Of
+    /// PickSlices: two numbers.
     std::vector<std::int64_t> axes{};
-    std::vector<int> dims{};  ///< Of LocalShapeInput.
+    std::vector<int> dims{};  ///< Of LocalShapeInput and Constant.
     std::string text{};       ///< Of SetAttribute.
+};
+
+/// How axes travel through an operator beyond what its factors say: the operator steps of
+/// propagation, and where the operators of Paddle differ from each other.
+struct AxisTravel {
+    bool elementwise = false;  ///< An element of the output is made of one element of each input.
+    /// In the first steps: element-wise operators, views, Transpose.
+    bool passThrough = false;
+    bool backwardFirst = false;  ///< Forward in the last step only (Expand).
+    /// Policy paddle: axes on which inputs differ go where least is moved (Concat).
+    bool cheapestInputs = false;
+    bool largestWins = false;  ///< Policy paddle: an axis on several factors goes to the largest.
 };
 
 /// The factor rule of one node with known shapes. Immutable; equal nodes share one.
@@ -123,6 +142,10 @@ struct Rule {
     std::vector<Rewrite> rewrites;
     /// Outputs depend on nothing but shapes: they are everywhere whatever the layout of the inputs.
     bool everywhereOutputs = false;
+    AxisTravel travel;
+    /// How the node can be computed as well, where shard edges do not fall on the edges of the
+    /// factors above: other factors for the same tensors. Null: in no other way.
+    std::shared_ptr<const Rule> otherwise;
     double flopsPerPoint = 1.0;  ///< Times the product of all factor sizes.
 
     /// "b m k+, k+ n -> b m n" with kinds: `k+` (a sum; `k+max` and so on), `h^` whole, `a~`

@@ -63,6 +63,7 @@ public:
     void rewrite(Rewrite rewrite) { m_rule.rewrites.push_back(std::move(rewrite)); }
     void slice(SliceExtra slice) { m_rule.slices.push_back(slice); }
     void notStrict(std::string reason);
+    void travels(const AxisTravel& travel) { m_rule.travel = travel; }
     void everywhereOutputs() { m_rule.everywhereOutputs = true; }
     /// Floating point operations of the whole node. Default: one an element of output 0.
     void flops(double total) { m_flops = total; }

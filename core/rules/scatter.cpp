@@ -99,6 +99,24 @@ std::optional<Rule> buildTensorScatter(const NodeContext& context) {
     return maker.finish();
 }
 
+ElementUse writesAlongAxis(const NodeContext& context) {
+    return {{{1, sizeAt(context, 0, context.attribute("axis", 0))}}, {{0}, {2}}};
+}
+
+ElementUse writesAtTuples(const NodeContext& context) {
+    ElementUse use{{}, {{0}, {2}}};
+    for (std::size_t d = 0; d < context.input(0).dims.size(); ++d)
+        use.indices.push_back({1, context.input(0).dims[d], static_cast<int>(d)});
+    return use;
+}
+
+/// The update must end within the cache.
+ElementUse writesFrom(const NodeContext& context) {
+    const std::int64_t axis = context.attribute("axis", -2);
+    const std::int64_t cache = sizeAt(context, 0, axis), update = sizeAt(context, 1, axis);
+    return {{{2, cache < 0 || update < 0 ? -1 : cache - update + 1}}, {{0}, {1}}};
+}
+
 }  // namespace
 
 void registerScatter(Registry& registry) {
@@ -123,6 +141,10 @@ void registerScatter(Registry& registry) {
                   {},
                   {},
                   true});
+    registry.describe("", "ScatterElements", writesAlongAxis);
+    registry.describe("", "Scatter", writesAlongAxis);
+    registry.describe("", "ScatterND", writesAtTuples);
+    registry.describe("", "TensorScatter", writesFrom);
 }
 
 }  // namespace shardwright

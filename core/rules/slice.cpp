@@ -187,6 +187,7 @@ void registerSlice(Registry& registry) {
                   {1, 2, 3, 4},
                   {},
                   true});
+    registry.describe("", "Slice", carries({0}));
 }
 
 }  // namespace shardwright

@@ -30,6 +30,7 @@ void setView(RuleMaker& maker) {
     }
     maker.input(0, dimsOf(common.in, factors));
     maker.output(0, dimsOf(common.out, factors));
+    maker.travels({.passThrough = true});
     maker.flops(0);
 }
 
@@ -103,6 +104,8 @@ void registerView(Registry& registry) {
                   {},
                   {},
                   true});
+    for (const char* op : {"Reshape", "Flatten", "Squeeze", "Unsqueeze"})
+        registry.describe("", op, carries({0}));
 }
 
 }  // namespace shardwright

@@ -186,6 +186,19 @@ void registerWholeAxis(Registry& registry) {
                   {},
                   {},
                   true});
+    registry.describe("", "OneHot", [](const NodeContext& context) {
+        const std::int64_t axis = context.attribute("axis", -1);
+        const auto rank = static_cast<std::int64_t>(context.output(0).dims.size());
+        const std::int64_t at = axis < 0 ? axis + rank : axis;
+        const bool known = at >= 0 && at < rank;
+        return ElementUse{{{0, known ? context.output(0).dims[static_cast<std::size_t>(at)] : -1}},
+                          {{2}}};
+    });
+    // Lengths, up to all of the time axis.
+    registry.describe("", "ReverseSequence", [](const NodeContext& context) {
+        const std::int64_t length = sizeAt(context, 0, context.attribute("time_axis", 0));
+        return ElementUse{{{1, length < 0 ? -1 : length + 1}}, {{0}}};
+    });
     registry.add({"", "Det", family, false, noRuleInProposal("Det"), buildDet, {}, {}, true});
 }
 

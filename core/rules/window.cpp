@@ -69,8 +69,33 @@ std::optional<Rule> buildConcat(const NodeContext& context) {
                         {maker.whole("part", static_cast<std::int64_t>(count), reason), inner}));
     else
         maker.output(0, withAxis(others, axis, {maker.whole("a", y[axis], reason)}));
+    maker.travels({.cheapestInputs = true});
     maker.flops(0);
     return maker.finish();
+}
+
+/// Along the last dimension each input begins where those before it end.
+ElementUse joinedElements(const NodeContext& context) {
+    ElementUse use;
+    const std::int64_t axis = context.attribute("axis", 1);
+    const auto rank = static_cast<std::int64_t>(context.output(0).dims.size());
+    const bool last = axis == -1 || axis == rank - 1;
+    std::int64_t column = rank == 0 ? -1 : 0;
+    for (std::size_t slot = 0; slot < context.node.inputs.size(); ++slot) {
+        use.carried.push_back({static_cast<int>(slot), 0, column});
+        if (!last || column < 0)
+            continue;
+        const std::int64_t size = sizeAt(context, slot, -1);
+        column = size < 0 ? -1 : column + size;
+    }
+    return use;
+}
+
+ElementUse splitElements(const NodeContext& context) {
+    ElementUse use;
+    for (std::size_t output = 0; output < context.node.outputs.size(); ++output)
+        use.carried.push_back({0, static_cast<int>(output)});
+    return use;
 }
 
 /// The sizes of the parts, where they are given rather than their number.
@@ -136,6 +161,7 @@ std::optional<Rule> buildExpand(const NodeContext& context) {
     maker.input(0, maker.broadcast(maker.in(0), target));
     maker.wholeInput(1, "shape", "the shape is read whole");
     maker.output(0, target);
+    maker.travels({.backwardFirst = true});
     Rewrite rewrite{Rewrite::Kind::LocalShapeInput};
     rewrite.slot = 1;
     maker.rewrite(std::move(rewrite));
@@ -242,6 +268,10 @@ void registerWindow(Registry& registry) {
         {"", "Expand", "window", false, noRuleInProposal("Expand"), buildExpand, {}, {}, true});
     registry.add({"", "Tile", "window", false, noRuleInProposal("Tile"), buildTile, {}, {}, true});
     registry.add({"", "Pad", "window", false, noRuleInProposal("Pad"), buildPad, {1, 3}, {}, true});
+    registry.describe("", "Concat", joinedElements);
+    registry.describe("", "Split", splitElements);
+    for (const char* op : {"Expand", "Tile", "Pad"})
+        registry.describe("", op, carries({0}));
 }
 
 }  // namespace shardwright

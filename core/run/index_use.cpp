@@ -3,6 +3,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <deque>
 #include <set>
 #include <unordered_map>
@@ -11,25 +12,23 @@ namespace shardwright {
 
 namespace {
 
-/// Where the integers are: a value and, where they became columns of index tuples by a Concat,
-/// which columns.
+/// Where the integers are: a value and, where they became columns of index tuples, which columns.
 struct Position {
     ValueId value;
     std::int64_t firstColumn = -1, columns = 0;  ///< -1: not known.
     auto operator<=>(const Position&) const = default;
 };
 
-std::int64_t intAttribute(const onnx::NodeProto& node, const char* name, std::int64_t otherwise) {
-    for (const auto& attribute : node.attribute())
-        if (attribute.name() == name)
-            return attribute.i();
-    return otherwise;
+bool isInteger(std::int32_t type) {
+    using T = onnx::TensorProto;
+    return type == T::INT8 || type == T::INT16 || type == T::INT32 || type == T::INT64 ||
+           type == T::UINT8 || type == T::UINT16 || type == T::UINT32 || type == T::UINT64;
 }
 
 class Follower {
 public:
-    Follower(const GraphIndex& graph, const ShapeTable& shapes)
-        : m_graph(graph), m_shapes(shapes) {}
+    Follower(const GraphIndex& graph, const ShapeTable& shapes, const Registry& registry)
+        : m_graph(graph), m_shapes(shapes), m_registry(registry) {}
 
     IndexUse follow(ValueId input) {
         add({input});
@@ -70,77 +69,48 @@ private:
                 add({inputs[static_cast<std::size_t>(slot)], at.firstColumn, at.columns});
             return;
         }
-        const std::string& op = node.proto->op_type();
-        const ValueId out = node.outputs.empty() ? ValueId() : node.outputs[0];
-        static const std::set<std::string> views{"Reshape",   "Unsqueeze", "Squeeze", "Flatten",
-                                                 "Transpose", "Slice",     "Expand"};
-        if (op == "Cast")
-            visitCast(node, out, at);
-        else if (op == "Identity")
-            add({out, at.firstColumn, at.columns});
-        else if (slot == 0 && views.count(op) > 0)
-            add({out});
-        else if (op == "Concat")
-            visitConcat(node, slot, out, at);
-        else if (slot == 1 && node.inputs[0])
-            visitIndexed(node, op, m_shapes.of(node.inputs[0]).dims, at);
-    }
-
-    void visitCast(const NodeInfo& node, ValueId out, const Position& at) {
-        using T = onnx::TensorProto;
-        switch (intAttribute(*node.proto, "to", 0)) {
-            case T::BOOL: m_use.mask = true; break;
-            case T::INT8:
-            case T::INT16:
-            case T::INT32:
-            case T::INT64:
-            case T::UINT8:
-            case T::UINT16:
-            case T::UINT32:
-            case T::UINT64: add({out, at.firstColumn, at.columns}); break;
-            default: break;
-        }
-    }
-
-    void visitConcat(const NodeInfo& node, int slot, ValueId out, const Position& at) {
-        const auto rank = static_cast<std::int64_t>(m_shapes.of(out).dims.size());
-        const std::int64_t axis = intAttribute(*node.proto, "axis", 0);
-        if (rank == 0 || (axis != -1 && axis != rank - 1)) {
-            add({out});
+        const OperatorEntry* entry =
+            m_registry.find(m_graph.domain(node.id), m_graph.opType(node.id));
+        if (!entry || !entry->elements)
             return;
-        }
-        std::int64_t column = 0;
-        for (int i = 0; i < slot; ++i) {
-            const auto& dims = m_shapes.of(node.inputs[static_cast<std::size_t>(i)]).dims;
-            if (dims.empty() || dims.back() < 0) {
-                add({out});
-                return;
-            }
-            column += dims.back();
-        }
-        const auto& own = m_shapes.of(at.value).dims;
-        add({out, column, own.empty() ? 1 : own.back()});
+        const ElementUse use = entry->elements(NodeContext{m_graph, m_shapes, node});
+        for (const ElementUse::Index& index : use.indices)
+            if (index.slot == slot && (index.column < 0 || isAmong(index.column, at)))
+                limit(index.size);
+        for (const ElementUse::Carried& carried : use.carried)
+            if (const auto output = static_cast<std::size_t>(carried.output);
+                carried.slot == slot && output < node.outputs.size() && node.outputs[output])
+                carry(node.outputs[output], carried.column, at);
     }
 
-    void visitIndexed(const NodeInfo& node, const std::string& op,
-                      const std::vector<std::int64_t>& data, const Position& at) {
-        const auto rank = static_cast<std::int64_t>(data.size());
-        if (op == "Gather" || op == "GatherElements" || op == "ScatterElements") {
-            std::int64_t axis = intAttribute(*node.proto, "axis", 0);
-            axis += axis < 0 ? rank : 0;
-            if (axis >= 0 && axis < rank)
-                limit(data[static_cast<std::size_t>(axis)]);
-        } else if (op == "GatherND" || op == "ScatterND") {
-            const std::int64_t batch =
-                op == "GatherND" ? intAttribute(*node.proto, "batch_dims", 0) : 0;
-            const auto& indices = m_shapes.of(at.value).dims;
-            const bool known = at.firstColumn >= 0;
-            const std::int64_t first = known ? at.firstColumn : 0;
-            const std::int64_t count = known ? at.columns : indices.empty() ? 0 : indices.back();
-            for (std::int64_t column = first; column < first + count; ++column)
-                if (batch >= 0 && batch + column < rank)
-                    limit(data[static_cast<std::size_t>(batch + column)]);
-        }
+    /// Whether the integers are that element of index tuples.
+    bool isAmong(int column, const Position& at) const {
+        const auto& dims = m_shapes.of(at.value).dims;
+        const std::int64_t first = std::max<std::int64_t>(at.firstColumn, 0);
+        const std::int64_t count = at.firstColumn >= 0 ? at.columns
+                                   : dims.empty()      ? 0
+                                                       : dims.back();
+        return column >= first && column < first + count;
+    }
+
+    void carry(ValueId out, std::int64_t column, const Position& at) {
+        const std::int32_t from = m_shapes.of(at.value).elementType,
+                           to = m_shapes.of(out).elementType;
+        if (to == onnx::TensorProto::BOOL && from != to)
+            m_use.mask = true;
+        else if (column < 0)
+            addInteger({out}, to);
+        else if (at.firstColumn >= 0)
+            addInteger({out, column + at.firstColumn, at.columns}, to);
+        else if (const auto& dims = m_shapes.of(at.value).dims; dims.empty() || dims.back() >= 0)
+            addInteger({out, column, dims.empty() ? 1 : dims.back()}, to);
+        else
+            addInteger({out}, to);
+    }
+
+    void addInteger(Position position, std::int32_t type) {
+        if (isInteger(type))
+            add(position);
     }
 
     void limit(std::int64_t size) {
@@ -150,6 +120,7 @@ private:
 
     const GraphIndex& m_graph;
     const ShapeTable& m_shapes;
+    const Registry& m_registry;
     std::deque<Position> m_queue;
     std::set<Position> m_seen;
     std::unordered_map<ValueId, std::vector<ValueUse>> m_captured;
@@ -159,8 +130,9 @@ private:
 
 }  // namespace
 
-IndexUse findIndexUse(const GraphIndex& graph, const ShapeTable& shapes, ValueId input) {
-    return Follower(graph, shapes).follow(input);
+IndexUse findIndexUse(const GraphIndex& graph, const ShapeTable& shapes, ValueId input,
+                      const Registry& registry) {
+    return Follower(graph, shapes, registry).follow(input);
 }
 
 }  // namespace shardwright

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/shapes.h"
+#include "rules/registry.h"
 #include "run/executor.h"
 #include "run/npz.h"
 
@@ -26,7 +27,9 @@ namespace shardwright {
 ///  - integers that index an axis of n elements: r mod n; other integers: 1 + r mod 3.
 /// Errors: an input's shape is not known, a type without random values (strings, complex numbers,
 /// 8-bit floats).
-Result<InputSet> randomInputs(const Model& model, const ShapeTable& shapes, std::uint64_t seed);
+/// `registry`: what operators read inputs as positions.
+Result<InputSet> randomInputs(const Model& model, const ShapeTable& shapes, std::uint64_t seed,
+                              const Registry& registry = Registry::standard());
 
 /// Values of graph inputs in files: an .npz with arrays named like the inputs, or a folder of
 /// input_K.pb (TensorProto, K the position among the graph inputs), as ONNX's own test data have

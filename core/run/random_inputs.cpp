@@ -76,7 +76,8 @@ bool fillRandom(Buffer& buffer, const IndexUse& use, const Numbers& numbers) {
 
 }  // namespace
 
-Result<InputSet> randomInputs(const Model& model, const ShapeTable& shapes, std::uint64_t seed) {
+Result<InputSet> randomInputs(const Model& model, const ShapeTable& shapes, std::uint64_t seed,
+                              const Registry& registry) {
     InputSet inputs;
     const GraphIndex& graph = model.graph();
     for (const ValueId id : graph.main().inputs) {
@@ -98,7 +99,7 @@ Result<InputSet> randomInputs(const Model& model, const ShapeTable& shapes, std:
                                    : bytes.error().message,
                              place};
             std::memcpy(buffer->data(), bytes->data(), bytes->size());
-        } else if (!fillRandom(*buffer, findIndexUse(graph, shapes, id),
+        } else if (!fillRandom(*buffer, findIndexUse(graph, shapes, id, registry),
                                {seed ^ fnv1a(value.name)})) {
             return Error{"no random values of type " + elementTypeName(info.elementType) +
                              "; give a file",

@@ -155,7 +155,8 @@ private:
         return {};
     }
 
-    /// A segment and the whole model must be optimised alike, so the whole model decides. Fusing
+    /// A segment and the whole model must be optimised alike, so the whole model decides. This
+    /// knows ONNX Runtime's optimiser, not an operator, so it stands here and by name: fusing
     /// across a pair of quantisation nodes leaves roundings out, elsewhere in a segment than in the
     /// whole model: quantised models are compared as they are written.
     bool optimises() const {
@@ -187,9 +188,10 @@ private:
 
     Step readInputs() {
         stage(RunStage::Inputs);
-        auto inputs = m_files
-                          ? m_files->load(*m_document.model, *m_analysis->shapes)
-                          : randomInputs(*m_document.model, *m_analysis->shapes, m_request.seed);
+        const auto& registry = m_analysis->options.registry;
+        auto inputs = m_files ? m_files->load(*m_document.model, *m_analysis->shapes)
+                              : randomInputs(*m_document.model, *m_analysis->shapes, m_request.seed,
+                                             registry ? *registry : Registry::standard());
         if (!inputs)
             return failure(Kind::Usage, inputs.error());
         m_inputs = std::move(*inputs);

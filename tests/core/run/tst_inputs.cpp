@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/model_builder.h"  // First: moc of Qt 6.4 cannot parse <compare> before another standard header.
 
+#include "rules/examples.h"
 #include "run/index_use.h"
 #include "run/inputs.h"
 #include "support/shared_files.h"
@@ -93,6 +94,82 @@ private slots:
             .op("Gather", {"w", "t"}, {"y"})
             .op("Gather", {"v", "c"}, {"z"});
         QCOMPARE(useOf(builder.output("y").output("z")).bound, 7);
+    }
+
+    void integersThatCountSomethingAreBoundByIt_data() {
+        QTest::addColumn<QString>("domain");
+        QTest::addColumn<QString>("graph");
+        QTest::addColumn<int>("bound");
+        const auto add = [](const char* name, const char* graph, int bound,
+                            const char* domain = "") {
+            QTest::newRow(name) << domain << graph << bound;
+        };
+        add("RoiAlign: images",
+            "(float[5,3,8,8] x, float[4,4] r, int64[4] i) => (y) { y = RoiAlign<output_height = 2, "
+            "output_width = 2>(x, r, i) }",
+            5);
+        add("TensorScatter: where the update begins",
+            "(float[2,3,8,4] c, float[2,3,2,4] u, int64[2] i) => (y) { y = TensorScatter<axis = "
+            "2>(c, u, i) }",
+            7);
+        add("MaxUnpool: elements of the output",
+            "(float[1,1,2,2] x, int64[1,1,2,2] i) => (y) { y = MaxUnpool<kernel_shape = [2,2], "
+            "strides = [2,2]>(x, i) }",
+            16);
+        add("NegativeLogLikelihoodLoss: classes",
+            "(float[3,5] x, int64[3] i) => (y) { y = NegativeLogLikelihoodLoss(x, i) }", 5);
+        add("SoftmaxCrossEntropyLoss: classes",
+            "(float[3,2] x, int64[3] i) => (y) { y = SoftmaxCrossEntropyLoss(x, i) }", 2);
+        add("OneHot: classes",
+            "(int64[3] i, float[2] v) => (y) <int64 d = {6}> { y = OneHot(i, d, v) }", 6);
+        add("ReverseSequence: up to the whole",
+            "(float[2,3] x, int64[3] i) => (y) { y = ReverseSequence(x, i) }", 3);
+        add("ScatterND: rows",
+            "(float[5,6] x, int64[4,1] i, float[4,6] u) => (y) { y = ScatterND(x, i, u) }", 5);
+        add("a part of a Split",
+            "(float[5,6] x, int64[4] i) => (y) { a, b = Split<num_outputs = 2>(i) y = Gather(x, b) "
+            "}",
+            5);
+        add("a Concat that is one column of another",
+            "(float[9,4] x, int64[3,1] i, int64[3,1] o) => (y) { a = Concat<axis = 1>(o, i) b = "
+            "Identity(a) y = GatherND(x, b) }",
+            4);
+        add("rows that a Concat puts below others",
+            "(float[9,4] x, int64[3,1] i, int64[3,1] o) => (y) { a = Concat<axis = 0>(o, i) c = "
+            "Concat<axis = 1>(a, a) y = GatherND(x, c) }",
+            4);
+        add("GatherBlockQuantized",
+            "(uint8[6,16] t, int64[4] i, float[6,2] s) => (y) { y = "
+            "com.microsoft.GatherBlockQuantized<bits = 4, block_size = 16>(t, i, s) }",
+            6, "com.microsoft");
+        add("RotaryEmbedding: positions",
+            "(float[4,6,16] x, int64[4,6] i, float[12,4] c, float[12,4] s) => (y) { y = "
+            "com.microsoft.RotaryEmbedding(x, i, c, s) }",
+            12, "com.microsoft");
+        add("RotaryEmbedding: the first position",
+            "(float[4,6,16] x, int64[1] i, float[12,4] c, float[12,4] s) => (y) { y = "
+            "com.microsoft.RotaryEmbedding(x, i, c, s) }",
+            7, "com.microsoft");
+        add("EmbedLayerNormalization: words",
+            "(int32[4,6] i, int32[4,6] g, float[12,8] w, float[8,8] p, float[2,8] k, float[8] a, "
+            "float[8] b) => (y, m) { y, m = com.microsoft.EmbedLayerNormalization(i, g, w, p, k, "
+            "a, b) }",
+            12, "com.microsoft");
+        add("ArrayFeatureExtractor",
+            "(float[3,5] x, int64[2] i) => (y) { y = ai.onnx.ml.ArrayFeatureExtractor(x, i) }", 5,
+            "ai.onnx.ml");
+        add("arithmetic is not followed",
+            "(float[5,6] x, int64[4] i) => (y) { a = Add(i, i) y = Gather(x, a) }", -1);
+    }
+    void integersThatCountSomethingAreBoundByIt() {
+        QFETCH(QString, domain);
+        QFETCH(QString, graph);
+        QFETCH(int, bound);
+        const auto model = exampleModel({domain.toStdString(), "", graph.toStdString()});
+        QVERIFY2(model, model ? "" : model.error().text().c_str());
+        const IndexUse use =
+            findIndexUse((*model)->graph(), *shapesOf(*model), valueNamed((*model)->graph(), "i"));
+        QCOMPARE(use.bound, bound);
     }
 
     void aColumnOfIndexTuplesIsBoundByItsOwnAxis() {
