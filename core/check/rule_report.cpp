@@ -66,13 +66,12 @@ struct NodeFacts {
     const NodeInfo& node;
     const Rule& rule;
     std::string domain, op;
-    const OperatorEntry* entry;
     int sinceVersion = 1;
 
     explicit NodeFacts(const Analysis& analysis)
         : node(analysis.graph().node(analysis.graph().main().nodes.front())),
           rule(*analysis.rules->of(node.id)), domain(analysis.graph().domain(node.id)),
-          op(analysis.graph().opType(node.id)), entry(Registry::standard().find(domain, op)) {
+          op(analysis.graph().opType(node.id)) {
         int opset = 1;
         for (const auto& import : analysis.document.model->proto().opset_import())
             if (import.domain() == domain)
@@ -116,7 +115,8 @@ Json operatorRowsJson(const std::vector<OperatorRow>& rows) {
              {"shardable", factorsJson(row.factors, true)},
              {"blocked", factorsJson(row.factors, false)},
              {"data_dependent", row.dataDependent.empty() ? Json() : Json(row.dataDependent)},
-             {"proven", row.proven}});
+             {"proven", row.proven},
+             {"proven_reason", row.proven ? Json() : Json(row.notProven)}});
     return Json{{"operators", std::move(list)}};
 }
 
@@ -127,6 +127,8 @@ std::string operatorRowsText(const std::vector<OperatorRow>& rows) {
         text += padded(name, 34) + " " + padded(std::to_string(row.sinceVersion), 3) + " " +
                 padded(row.family, 14) + " " + padded(row.strict ? "strict" : "extended", 9) + " " +
                 padded(row.proven ? "proven" : "not proven", 11) + row.rule + "\n";
+        if (!row.proven)
+            text += "    not proven: " + row.notProven + "\n";
         for (const FactorRow& factor : row.factors)
             if (!factor.shardable())
                 text += "    " + factor.name + ": " + factor.reason + "\n";

@@ -19,7 +19,7 @@ constexpr Row kRows[] = {
     {"GroupQueryAttention", "(float[4,6,64] q, float[4,6,32] k, float[4,6,32] v) => (y, pk, pv) <int32[4] lengths = {5, 5, 5, 5}, int32 total = {6}> { y, pk, pv = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2>(q, k, v, , , lengths, total) }"},
     {"RotaryEmbedding", "(float[4,6,16] x, int64[4,6] ids, float[12,4] cos, float[12,4] sin) => (y) { y = com.microsoft.RotaryEmbedding(x, ids, cos, sin) }"},
     {"QAttention", "(uint8[4,6,12] x, int8[12,48] w, float[48] b, float xs, float ws, uint8 xz, int8 wz) => (y) { y = com.microsoft.QAttention<num_heads = 2>(x, w, b, xs, ws, , xz, wz) }"},
-    {"EmbedLayerNormalization", "(int32[4,6] ids, int32[4,6] segments, float[12,8] words, float[8,8] places, float[2,8] kinds, float[8] g, float[8] b) => (y, m) { y, m = com.microsoft.EmbedLayerNormalization(ids, segments, words, places, kinds, g, b) }"},
+    {"EmbedLayerNormalization", "(int32[4,6] ids, int32[4,6] segments, float[12,8] words, float[8,8] places, float[4,8] kinds, float[8] g, float[8] b) => (y, m) { y, m = com.microsoft.EmbedLayerNormalization(ids, segments, words, places, kinds, g, b) }"},
     {"SkipLayerNormalization", "(float[4,6,8] x, float[4,6,8] skip, float[8] g, float[8] b) => (y) { y = com.microsoft.SkipLayerNormalization(x, skip, g, b) }"},
     {"SkipSimplifiedLayerNormalization", "(float[4,6,8] x, float[4,6,8] skip, float[8] g) => (y) { y = com.microsoft.SkipSimplifiedLayerNormalization(x, skip, g) }"},
     {"SimplifiedLayerNormalization", "(float[4,6,8] x, float[8] g) => (float[4,6,8] y) { y = com.microsoft.SimplifiedLayerNormalization(x, g) }"},
@@ -63,6 +63,12 @@ constexpr Row kRows[] = {
     {"QuantizeLinear", "(float[4,6] x, float s, uint8 z) => (uint8[4,6] y) { y = com.microsoft.QuantizeLinear(x, s, z) }"},
     {"DequantizeLinear", "(uint8[4,6] x, float s, uint8 z) => (float[4,6] y) { y = com.microsoft.DequantizeLinear(x, s, z) }"},
     {"BiasAdd", "(float[4,6,8] x, float[8] b, float[4,6,8] skip) => (float[4,6,8] y) { y = com.microsoft.BiasAdd(x, b, skip) }"},
+    {"BiasSoftmax", "(float[4,6,8] x, float[1,6,8] b) => (y) { y = com.microsoft.BiasSoftmax<axis = 2, is_inner_broadcast = 0>(x, b) }"},
+    {"GroupNorm", "(float[4,6,6,8] x, float[8] g, float[8] b) => (y) { y = com.microsoft.GroupNorm<activation = 0, groups = 2, channels_last = 1>(x, g, b) }"},
+    {"SkipGroupNorm", "(float[4,6,6,8] x, float[8] g, float[8] b, float[4,6,6,8] skip) => (y) { y = com.microsoft.SkipGroupNorm<activation = 0, groups = 2, channels_last = 1>(x, g, b, skip) }"},
+    {"ScaledSiLU", "(float[4,6] x) => (y) { y = com.microsoft.ScaledSiLU(x) }"},
+    {"DecoderMaskedMultiHeadAttention", "(float[4,1,24] q, float[4,1,24] k, float[4,1,24] v, float[4,3,8,8] pk, float[4,3,8,8] pv) => (float[4,1,24] y, float[4,3,8,8] nk, float[4,3,8,8] nv) <int32[1] n = {5}> { y, nk, nv = com.microsoft.DecoderMaskedMultiHeadAttention<num_heads = 3, past_present_share_buffer = 1>(q, k, v, , , pk, pv, n) }"},
+    {"QMoE", "(float[4,6,32] x, float[24,2] p, uint8[2,128,16] w1, float[2,128] s1, uint8[2,32,32] w2, float[2,32] s2) => (y) { y = com.microsoft.QMoE<k = 1, activation_type = \"swiglu\", swiglu_fusion = 1, expert_weight_bits = 4>(x, p, w1, s1, , w2, s2) }"},
     {"BiasSplitGelu", "(float[4,6,16] x, float[16] b) => (float[4,6,8] y) { y = com.microsoft.BiasSplitGelu(x, b) }"},
 };
 // clang-format on

@@ -42,7 +42,7 @@ constexpr Row kRows[] = {
     {"QLinearMatMul", "(uint8[4,8] a, float sa, uint8 za, uint8[8,6] b, float[6] sb, uint8[6] zb, float sy, uint8 zy) => (y) { y = QLinearMatMul(a, sa, za, b, sb, zb, sy, zy) }"},
     {"Conv", "(float[4,8,6,6] x, float[6,4,3,3] w, float[6] b) => (y) { y = Conv<group = 2, pads = [1, 1, 1, 1]>(x, w, b) }"},
     {"ConvTranspose", "(float[4,8,6,6] x, float[8,3,2,2] w, float[6] b) => (y) { y = ConvTranspose<group = 2, strides = [2, 2]>(x, w, b) }"},
-    {"ConvInteger", "(uint8[4,8,6,6] x, uint8[6,4,3,3] w, uint8 zx, uint8[6] zw) => (y) { y = ConvInteger<group = 2>(x, w, zx, zw) }"},
+    {"ConvInteger", "(uint8[4,8,6,6] x, uint8[6,4,3,3] w, uint8 zx, uint8 zw) => (y) { y = ConvInteger<group = 2>(x, w, zx, zw) }"},
     {"QLinearConv", "(uint8[4,8,6,6] x, float sx, uint8 zx, int8[6,4,1,1] w, float[6] sw, int8[6] zw, float sy, uint8 zy, int32[6] b) => (y) { y = QLinearConv<group = 2>(x, sx, zx, w, sw, zw, sy, zy, b) }"},
     {"DeformConv", "(float[4,8,6,6] x, float[6,4,3,3] w, float[4,36,4,4] offset, float[6] b, float[4,18,4,4] mask) => (y) { y = DeformConv<group = 2, offset_group = 2>(x, w, offset, b, mask) }"},
     {"CausalConvWithState", "(float[4,6,8] x, float[6,1,3] w, float[6] b, float[4,6,2] past) => (y, present) { y, present = CausalConvWithState(x, w, b, past) }"},
@@ -56,7 +56,7 @@ constexpr Row kRows[] = {
     {"GlobalMaxPool", "(float[4,6,8,8] x) => (y) { y = GlobalMaxPool(x) }"},
     {"MaxUnpool", "(float[2,4,4,4] x, int64[2,4,4,4] i) => (y) { y = MaxUnpool<kernel_shape = [2, 2], strides = [2, 2]>(x, i) }"},
     {"MaxRoiPool", "(float[2,4,8,8] x, float[6,5] rois) => (y) { y = MaxRoiPool<pooled_shape = [2, 2]>(x, rois) }"},
-    {"RoiAlign", "(float[2,4,8,8] x, float[6,4] rois, int64[6] images) => (y) { y = RoiAlign<output_height = 2, output_width = 2>(x, rois, images) }"},
+    {"RoiAlign", "(float[4,4,8,8] x, float[6,4] rois, int64[6] images) => (y) { y = RoiAlign<output_height = 2, output_width = 2>(x, rois, images) }"},
 
     // Resizing.
     {"Resize", "(float[4,6,8,8] x) => (y) <float[4] scales = {1.0, 1.0, 2.0, 1.5}> { y = Resize(x, , scales) }"},
@@ -149,7 +149,7 @@ constexpr Row kRows[] = {
     {"TensorScatter", "(float[4,2,8,6] cache, float[4,2,3,6] u, int64[4] at) => (y) { y = TensorScatter(cache, u, at) }"},
 
     // Sizes that depend on the data: the output's are declared.
-    {"Compress", "(float[4,6] x, bool[6] c) => (float[4,3] y) { y = Compress<axis = 1>(x, c) }"},
+    {"Compress", "(float[4,6] x) => (float[4,3] y) <bool[6] c = {1, 0, 1, 0, 0, 1}> { y = Compress<axis = 1>(x, c) }"},
     {"NonMaxSuppression", "(float[2,6,4] boxes, float[2,3,6] scores) => (int64[5,3] y) { y = NonMaxSuppression(boxes, scores) }"},
     {"NonZero", "(float[4,6] x) => (int64[2,5] y) { y = NonZero(x) }"},
     {"Unique", "(float[8] x) => (float[5] y) { y = Unique(x) }"},

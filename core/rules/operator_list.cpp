@@ -32,14 +32,19 @@ void addUses(const std::vector<TensorMap>& maps, const char* prefix, std::vector
                     {prefix + std::to_string(slot), static_cast<int>(d)});
 }
 
-/// A rule of the user's own is nobody's to prove.
-bool isProven(const OperatorRow& row, const OperatorEntry* entry) {
-    if (entry != nullptr && !ownNotation(*entry).empty())
-        return false;
+void setProven(OperatorRow& row, const OperatorEntry* entry) {
+    const auto is = [&](const auto& p) { return p.domain == row.domain && p.op == row.op; };
+    if (entry != nullptr && !ownNotation(*entry).empty()) {
+        row.notProven = "it is a rule of your own";
+        return;
+    }
     const auto proven = provenOperators();
-    return std::any_of(proven.begin(), proven.end(), [&](const ProvenOperator& p) {
-        return p.domain == row.domain && p.op == row.op;
-    });
+    row.proven = std::any_of(proven.begin(), proven.end(), is);
+    const auto unproven = unprovenOperators();
+    if (const auto at = std::find_if(unproven.begin(), unproven.end(), is); at != unproven.end())
+        row.notProven = at->reason;
+    else if (!row.proven)
+        row.notProven = "it has not been tried";
 }
 
 /// `entry` may be null: an operator that has the rule of its graphs.
@@ -59,7 +64,7 @@ OperatorRow rowOf(const std::string& domain, const std::string& op, const Operat
         row.sinceVersion = schema->SinceVersion();
         row.deprecated = schema->Deprecated();
     }
-    row.proven = isProven(row, entry);
+    setProven(row, entry);
     const OperatorExample* example = findExample(domain, op);
     const auto model = example ? exampleModel(*example)
                                : Result<std::shared_ptr<const Model>>(Error{"no example", op});

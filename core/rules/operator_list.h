@@ -43,8 +43,9 @@ struct OperatorRow {
     std::string rule;     ///< Rule::text() of it.
     std::vector<FactorRow> factors;
     std::string
-        dataDependent;    ///< Why its outputs may have sizes that nobody knows before it runs.
-    bool proven = false;  ///< Shown right by running it, see provenOperators().
+        dataDependent;      ///< Why its outputs may have sizes that nobody knows before it runs.
+    bool proven = false;    ///< Shown right by running it, see provenOperators().
+    std::string notProven;  ///< Why it is not; empty where it is.
 };
 
 /// One row an entry of the registry, and one each of the operators that run graphs (If, Loop, Scan,

@@ -74,7 +74,8 @@ std::string operatorsPage(const std::vector<OperatorRow>& rows) {
         "*Profile* strict: proposal 0007 covers the operator; extended: this program does. "
         "*Proven*: every split that is claimed for the example was run on the operator's kernel "
         "and "
-        "compared with the whole; *no*: nothing is claimed, or nothing runs it here. Splits that "
+        "compared with the whole; else why not: nothing is claimed, or nothing runs it here (what "
+        "ONNX Runtime says). Splits that "
         "would work and are not claimed have [a list](unclaimed-splits.md).\n";
     std::map<std::string, std::vector<const OperatorRow*>> byDomain;
     for (const OperatorRow& row : rows)
@@ -89,7 +90,7 @@ std::string operatorsPage(const std::vector<OperatorRow>& rows) {
                     (row->strict ? "strict" : "extended") + " | " +
                     (row->rule.empty() ? "" : "`" + escaped(row->rule) + "`") + " | " +
                     shardable(*row) + " | " + escaped(blocked(*row)) + " | " +
-                    (row->proven ? "yes" : "no") + " |\n";
+                    (row->proven ? "yes" : "no: " + escaped(row->notProven)) + " |\n";
     }
     return page;
 }

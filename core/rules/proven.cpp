@@ -225,12 +225,20 @@ constexpr ProvenOperator kProven[] = {
     {"com.microsoft", "TransposeMatMul"},
     {"com.microsoft", "Trilu"},
 };
+
+constexpr UnprovenOperator kUnproven[] = {
+    {"", "Bernoulli", "nothing is claimed"},
+};
 // clang-format on
 
 }  // namespace
 
 std::span<const ProvenOperator> provenOperators() {
     return kProven;
+}
+
+std::span<const UnprovenOperator> unprovenOperators() {
+    return kUnproven;
 }
 
 }  // namespace shardwright

@@ -12,7 +12,15 @@ struct ProvenOperator {
     std::string_view op;
 };
 
-/// The table that the proof suite writes (proven.cpp).
+/// An operator of which nothing was run, and why: nothing is claimed, no kernel, ...
+struct UnprovenOperator {
+    std::string_view domain;
+    std::string_view op;
+    std::string_view reason;
+};
+
+// The tables that the proof suite writes (proven.cpp).
 std::span<const ProvenOperator> provenOperators();
+std::span<const UnprovenOperator> unprovenOperators();
 
 }  // namespace shardwright

@@ -107,6 +107,7 @@ private slots:
         QCOMPARE(foo["domain"].toString(), QString("com.example"));
         QCOMPARE(foo["rule"].toString(), QString("n d -> n d"));
         QCOMPARE(foo["proven"].toBool(true), false);
+        QCOMPARE(foo["proven_reason"].toString(), QString("it is a rule of your own"));
         const QJsonObject relu = rowOf("Relu", {"--rules", path("whole.txt")});
         QCOMPARE(relu["family"].toString(), QString("user"));
         QCOMPARE(relu["proven"].toBool(true), false);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/rule_proof.h"
 
+#include "check/proposals.h"
 #include "model/tensor_bytes.h"
 #include "plan/plan.h"
 #include "rules/examples.h"
@@ -8,6 +9,7 @@
 #include "run/inputs.h"
 #include "run/verify.h"
 #include "sharding/edit.h"
+#include "support/function_bodies.h"
 
 #include <onnx/onnx_pb.h>
 
@@ -47,6 +49,16 @@ std::set<std::string> constantInputs(const onnx::GraphProto& graph) {
             if (slot < node.input_size())
                 names.insert(node.input(slot));
     return names;
+}
+
+/// Of the domain of the model's only node.
+int opsetAt(const Document& document) {
+    const GraphIndex& graph = document.graph();
+    const std::string_view domain = graph.domain(graph.main().nodes.front());
+    for (const auto& import : document.model->proto().opset_import())
+        if (import.domain() == domain || (domain.empty() && import.domain() == "ai.onnx"))
+            return static_cast<int>(import.version());
+    return 1;
 }
 
 }  // namespace
@@ -131,8 +143,15 @@ std::string RuleProof::prepare() {
     if (!whole)
         return whole.error().text();
     auto reference = executed(**whole);
+    const onnx::NodeProto& proto = *graph.node(m_node).proto;
+    if (!reference && hasFunctionBody(proto.domain(), proto.op_type(), opsetAt(m_case.document))) {
+        // Without a kernel of its own it runs through what ONNX says that it is made of.
+        m_throughBody = true;
+        if (auto again = executed(**whole); again)
+            reference = std::move(again);
+    }
     if (!reference)
-        return "no kernel: " + reference.error().text();
+        return "no kernel: " + reference.error().message;
     m_reference = std::move(*reference);
     for (std::size_t k = 0; k < m_case.expected.size() && k < m_reference->outputs.size(); ++k) {
         const Buffer& expected = m_case.expected[k];
@@ -279,6 +298,67 @@ std::string RuleProof::run(const Split& split) const {
     return asPredicted ? std::string() : "executed something else than predicted";
 }
 
+std::optional<std::string> RuleProof::throughBody(int factor) const {
+    const std::string bytes = m_case.document.model->proto().SerializeAsString();
+    const std::string apart = withBodies(bytes);
+    const auto model = Model::fromBytes(apart);
+    if (!model || (*model)->graph().main().nodes.size() < 2)
+        return std::nullopt;
+    const Document document{*model, Annotations::fromModel(**model)};
+    const auto two = throughBody(factor, document, 2);
+    return two && throughBody(factor, document, 3) ? two : std::nullopt;
+}
+
+std::optional<std::string> RuleProof::throughBody(int factor, const Document& apart,
+                                                  int devices) const {
+    const Mesh mesh{{{"a", devices}}};
+    Document document = apart;
+    apply(document.annotations, editConfiguration(document, "c", mesh));
+    const GraphIndex& whole = m_case.document.graph();
+    const NodeInfo& node = whole.node(m_node);
+    bool isSplit = false;
+    for (std::size_t slot = 0; slot < node.inputs.size() && slot < m_rule->inputs.size(); ++slot) {
+        if (!node.inputs[slot] || m_rule->inputs[slot].shapeOnly)
+            continue;
+        const TensorInfo& info = m_shapes->of(node.inputs[slot]);
+        const auto layout =
+            layoutOf(m_rule->inputs[slot], info.dims, {{{factor, 0}}, {devices}}, mesh);
+        const std::string& name = whole.value(node.inputs[slot]).name;
+        const ValueId value = document.graph().findValue(GraphId(0), name);
+        if (!layout || !value)
+            continue;
+        for (const ValueUse& use : document.graph().value(value).uses) {
+            isSplit = true;
+            apply(document.annotations, editSpec(document, use.node, "c", name, &*layout, info));
+        }
+    }
+    Analyser analyser;
+    const auto first = isSplit ? analyser.run(document, {})
+                               : Result<std::shared_ptr<const Analysis>>(Error{"not split", {}});
+    if (!first)
+        return std::nullopt;
+    const auto proposals = proposeLayouts(**first, {});
+    if (!proposals)
+        return std::nullopt;
+    apply(document.annotations, proposals->acceptAll);
+    const auto analysis = analyser.run(document, {});
+    if (!analysis || (*analysis)->count(Severity::Error) > 0)
+        return std::nullopt;
+    const auto plan = lower(**analysis);
+    const auto result = plan ? executed(**plan) : Result<RunResult>(plan.error());
+    if (!result || result->outputs.size() != m_reference->outputs.size())
+        return std::nullopt;
+    for (std::size_t i = 0; i < result->outputs.size(); ++i)
+        if (!checkTensor(result->outputs[i], m_reference->outputs[i]).agrees)
+            return std::nullopt;
+    for (const auto& [kind, total] : (*plan)->predicted)
+        if (kind != CollectiveKind::AllReduce)
+            return std::nullopt;
+    const auto& predicted = (*plan)->predicted;
+    return predicted.empty() ? std::string("no collective")
+                             : std::to_string(predicted.begin()->second.count) + " all-reduce";
+}
+
 std::string RuleProof::describe(const Split& split) const {
     std::string text;
     for (const auto& [factor, axis] : split.axisOf)
@@ -292,24 +372,115 @@ Result<RunResult> RuleProof::executed(const Plan& plan) const {
     RunOptions run;
     run.warmups = 0;
     run.timeLimitSeconds = 20;
-    run.makeEngine = [this](DeviceId) { return makeOrtEngine(m_runtime, {}); };
+    run.makeEngine = [this](DeviceId) {
+        auto engine = makeOrtEngine(m_runtime, {});
+        return m_throughBody ? withFunctionBodies(std::move(engine)) : std::move(engine);
+    };
     return execute(plan, run, m_case.inputs);
 }
 
-std::shared_ptr<const Registry> registryThatAllows(const std::string& domain, const std::string& op,
-                                                   const std::string& factor) {
+namespace {
+
+bool has(const std::vector<TensorMap>& maps, int factor) {
+    for (const TensorMap& map : maps)
+        for (const auto& dim : map.dims)
+            if (!map.shapeOnly && std::find(dim.begin(), dim.end(), factor) != dim.end())
+                return true;
+    return false;
+}
+
+int numberOf(const Rule& rule, const std::string& name) {
+    for (std::size_t f = 0; f < rule.factors.size(); ++f)
+        if (rule.factors[f].name == name)
+            return static_cast<int>(f);
+    return -1;
+}
+
+Factor& factorOf(Rule& rule, const std::string& name) {
+    return rule.factors[static_cast<std::size_t>(numberOf(rule, name))];
+}
+
+void sum(Factor& factor, ReduceKind reduce) {
+    factor.kind = FactorKind::Reduction;
+    factor.reduce = reduce;
+    factor.reason.clear();
+}
+
+/// One factor in the place of two that are whole.
+void merge(Rule& rule, const std::string& name, const std::string& other) {
+    const int from = numberOf(rule, other), to = numberOf(rule, name);
+    for (TensorMap& map : rule.outputs)
+        for (auto& dim : map.dims)
+            std::replace(dim.begin(), dim.end(), from, to);
+    factorOf(rule, name).kind = FactorKind::Parallel;
+}
+
+/// What Gather's rule says of the dimension that is looked up.
+void lookUp(Rule& rule, const std::string& name, const NodeContext& context) {
+    Factor& factor = factorOf(rule, name);
+    const OperatorEntry* entry = Registry::standard().find(context.graph.domain(context.node.id),
+                                                           context.graph.opType(context.node.id));
+    if (!entry || !entry->elements)
+        return;
+    for (const ElementUse::Index& index : entry->elements(context).indices) {
+        if (index.size != factor.size)
+            continue;
+        sum(factor, ReduceKind::Sum);
+        Rewrite rewrite{Rewrite::Kind::MaskedLookup};
+        rewrite.slot = index.slot;
+        rewrite.factor = numberOf(rule, name);
+        rewrite.dim = index.column;
+        rule.rewrites.push_back(std::move(rewrite));
+        return;
+    }
+}
+
+}  // namespace
+
+std::vector<Attempt> attemptsAt(const RuleProof& proof, int factor) {
+    const Rule& rule = proof.rule();
+    const Factor& own = rule.factors[static_cast<std::size_t>(factor)];
+    const std::string name = own.name;
+    const bool in = has(rule.inputs, factor), out = has(rule.outputs, factor);
+    std::vector<Attempt> attempts;
+    if (!in)
+        return attempts;  // A result that is whole is cut for free.
+    if (out) {
+        attempts.push_back({"by itself", [name](Rule& r, const NodeContext&) {
+                                factorOf(r, name).kind = FactorKind::Parallel;
+                            }});
+        return attempts;
+    }
+    for (const ReduceKind reduce : {ReduceKind::Sum, ReduceKind::Prod, ReduceKind::Max,
+                                    ReduceKind::Min, ReduceKind::Or, ReduceKind::And})
+        attempts.push_back(
+            {"joined by " + reduceKindName(reduce),
+             [name, reduce](Rule& r, const NodeContext&) { sum(factorOf(r, name), reduce); }});
+    for (std::size_t g = 0; g < rule.factors.size(); ++g) {
+        const int number = static_cast<int>(g);
+        if (rule.factors[g].kind != FactorKind::Whole || rule.factors[g].size != own.size ||
+            has(rule.inputs, number) || !has(rule.outputs, number))
+            continue;
+        attempts.push_back({"as `" + rule.factors[g].name + "` of the result",
+                            [name, other = rule.factors[g].name](Rule& r, const NodeContext&) {
+                                merge(r, name, other);
+                            }});
+    }
+    attempts.push_back({"by a masked lookup",
+                        [name](Rule& r, const NodeContext& context) { lookUp(r, name, context); }});
+    return attempts;
+}
+
+std::shared_ptr<const Registry> registryWith(const std::string& domain, const std::string& op,
+                                             const Attempt& attempt) {
     auto registry = std::make_shared<Registry>();
     for (OperatorEntry entry : Registry::standard().entries()) {
         if (entry.domain == domain && entry.op == op)
-            entry.build = [factor, build = entry.build](const NodeContext& context) {
+            entry.build = [change = attempt.change,
+                           build = entry.build](const NodeContext& context) {
                 auto rule = build(context);
-                if (!rule)
-                    return rule;
-                for (Factor& f : rule->factors)
-                    if (f.name == factor) {
-                        f.kind = FactorKind::Parallel;
-                        f.reason.clear();
-                    }
+                if (rule)
+                    change(*rule, context);
                 return rule;
             };
         registry->add(std::move(entry));

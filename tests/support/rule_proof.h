@@ -7,6 +7,7 @@
 #include "run/ort_engine.h"
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -60,8 +61,15 @@ public:
     /// Empty: right on every device, and what was executed is what was predicted.
     std::string run(const Split& split) const;
     std::string describe(const Split& split) const;
+    /// Splits a factor of the inputs where the operator is taken apart into the others that ONNX
+    /// says it is made of, over 2 and over 3 devices, all else by propagation. "2 all-reduce": what
+    /// it took to come out right; nullopt: it has no such body, is wrong, or takes more than
+    /// all-reduces.
+    std::optional<std::string> throughBody(int factor) const;
 
 private:
+    std::optional<std::string> throughBody(int factor, const Document& apart, int devices) const;
+
     std::string prepare();
     std::string annotate(Document& document, const Split& split, const Mesh& mesh) const;
     Result<RunResult> executed(const Plan& plan) const;
@@ -76,11 +84,19 @@ private:
     NodeId m_node;
     std::optional<RunResult> m_reference;
     std::string m_unusable;
+    bool m_throughBody = false;  ///< The operator has no kernel, but a body of others.
 };
 
-/// The standard rules, but that factor `factor` of `op` may be split: whether a rule claims too
-/// little.
-std::shared_ptr<const Registry> registryThatAllows(const std::string& domain, const std::string& op,
-                                                   const std::string& factor);
+/// A way in which a factor that a rule keeps whole might be split all the same.
+struct Attempt {
+    std::string how;  ///< "joined by sum"
+    std::function<void(Rule&, const NodeContext&)> change;
+};
+/// All that there are for this factor: cut in inputs and outputs, partial results that are joined,
+/// one factor with one of the outputs, a masked lookup. None for what only outputs have.
+std::vector<Attempt> attemptsAt(const RuleProof& proof, int factor);
+/// The standard rules, but for that of `op`.
+std::shared_ptr<const Registry> registryWith(const std::string& domain, const std::string& op,
+                                             const Attempt& attempt);
 
 }  // namespace shardwright::test

@@ -72,7 +72,7 @@ private slots:
                 .input("v", {3, 5, 48})
                 .op("MultiHeadAttention", {"q", "k", "v"}, {"y"}, "a", {{"num_heads", 3}}, kMs)
                 .output("y");
-        VERIFY_FACTORS(model, "a", "b h s");
+        VERIFY_FACTORS(model, "a", "b h s e");
     }
     void multiHeadAttentionWithBiasAndPast() {
         const auto model =

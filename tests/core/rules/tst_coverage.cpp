@@ -31,6 +31,7 @@ private slots:
     void everyOperatorHasARule();
     void everyOperatorHasAnExample();
     void everyExampleIsUnderstood();
+    void whatIsNotProvenSaysWhy();
     void theDocumentationIsCurrent();
 };
 
@@ -77,6 +78,18 @@ void TstCoverage::everyExampleIsUnderstood() {
             problems << name + ": " + QString::fromStdString(rule->strictReason);
     }
     QVERIFY2(problems.isEmpty(), qPrintable(problems.join("\n")));
+}
+
+/// The proof suite has tried each of them (core/rules/proven.cpp).
+void TstCoverage::whatIsNotProvenSaysWhy() {
+    int proven = 0;
+    for (const OperatorRow& row : operatorRows()) {
+        const std::string name = named(row.domain, row.op).toStdString();
+        proven += row.proven;
+        QVERIFY2(row.proven == row.notProven.empty(), name.c_str());
+        QVERIFY2(row.notProven != "it has not been tried", name.c_str());
+    }
+    QVERIFY(proven > 200);
 }
 
 // SHARDWRIGHT_UPDATE_DOCS=1 writes the page instead of comparing it.

@@ -5,6 +5,7 @@
 #include "rules/examples.h"
 #include "rules/operator_list.h"
 #include "rules/proven.h"
+#include "support/kept_list.h"
 #include "support/rule_proof.h"
 
 #include <QDir>
@@ -13,6 +14,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -29,7 +31,16 @@ struct Row {
     std::vector<std::string> wrong;     ///< "case: split: what".
     std::map<std::string, int> unused;  ///< Cases that show nothing, by reason.
     bool example = false;               ///< All that the example claims came out right.
+    std::string why;                    ///< The example shows nothing.
 };
+
+/// As a string literal.
+std::string quoted(const std::string& text) {
+    std::string result = "\"";
+    for (const char c : text)
+        result += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c == '\n' ? ' ' : c};
+    return result + "\"";
+}
 
 }  // namespace
 
@@ -46,10 +57,10 @@ private slots:
     }
 
     void everyExampleIsRightInEverySplit() {
-        for (const OperatorEntry& entry : Registry::standard().entries()) {
-            const Key key{entry.domain, entry.op};
+        for (const OperatorRow& known : operatorRows()) {
+            const Key key{known.domain, known.op};
             Row& row = m_rows[key];
-            auto proof = runnableExample(entry, row);
+            auto proof = runnableExample(key, row);
             if (!proof)
                 continue;
             row.example = tryAll(*proof, "example", row);
@@ -78,19 +89,24 @@ private slots:
     void theTableOfWhatIsProvenIsCurrent() {
         if (m_rows.empty())
             QSKIP("proof: nothing was run");
-        std::string table;
-        for (const auto& [key, row] : m_rows)
+        std::string proven, unproven;
+        for (const auto& [key, row] : m_rows) {
+            const std::string name = "    {\"" + key.first + "\", \"" + key.second + "\"";
             if (row.example && row.wrong.empty())
-                table += "    {\"" + key.first + "\", \"" + key.second + "\"},\n";
+                proven += name + "},\n";
+            else
+                unproven += name + ", " + quoted(row.why) + "},\n";
+        }
         const QString path = qEnvironmentVariable("SHARDWRIGHT_SOURCE") + "/core/rules/proven.cpp";
         const std::string text =
             "// SPDX-License-Identifier: Apache-2.0\n"
             "// Written by tests/core/rules/tst_proof_slow.cpp.\n"
             "#include \"rules/proven.h\"\n\nnamespace shardwright {\n\nnamespace {\n\n"
             "// clang-format off\nconstexpr ProvenOperator kProven[] = {\n" +
-            table +
+            proven + "};\n\nconstexpr UnprovenOperator kUnproven[] = {\n" + unproven +
             "};\n// clang-format on\n\n}  // namespace\n\n"
             "std::span<const ProvenOperator> provenOperators() {\n    return kProven;\n}\n\n"
+            "std::span<const UnprovenOperator> unprovenOperators() {\n    return kUnproven;\n}\n\n"
             "}  // namespace shardwright\n";
         QFile file(path);
         if (qEnvironmentVariableIsSet("SHARDWRIGHT_UPDATE_DOCS")) {
@@ -102,34 +118,37 @@ private slots:
         QCOMPARE(QString::fromUtf8(file.readAll()), QString::fromStdString(text));
     }
 
-    /// A factor that the rule keeps whole although each block of it could be computed alone.
-    void theListOfSplitsThatRulesDoNotClaimIsCurrent() {
-        std::set<std::string> missing;
+    /// A factor that the rule keeps whole although its blocks could be computed on their own.
+    void theListOfSplitsThatRulesDoNotClaimDoesNotGrow() {
+        KeptRows missing;
         for (const OperatorEntry& entry : Registry::standard().entries()) {
             Row unused;
-            const auto proof = runnableExample(entry, unused);
+            const auto proof = runnableExample({entry.domain, entry.op}, unused);
             if (!proof)
                 continue;
-            for (const int f : proof->notClaimed()) {
-                const Factor& factor = proof->rule().factors[static_cast<std::size_t>(f)];
-                const RuleProof allowed(proof->proofCase(), m_runtime,
-                                        registryThatAllows(entry.domain, entry.op, factor.name));
-                bool works = allowed.unusable().empty();
-                for (const int devices : {2, 3})
-                    works = works && allowed.run({{{f, 0}}, {devices}}).empty();
-                if (works)
-                    missing.insert("| " + proof->op() + " | `" + factor.name + "` | " +
-                                   factor.reason + " |");
-            }
+            for (const int f : proof->notClaimed())
+                for (const std::string& how : waysToSplit(*proof, entry, f)) {
+                    const Factor& factor = proof->rule().factors[static_cast<std::size_t>(f)];
+                    missing.insert({"| " + proof->op() + " | `" + factor.name + "` | " + how +
+                                        " | " + factor.reason + " |",
+                                    1});
+                }
         }
-        QVERIFY(!missing.empty());
         std::string text =
             "# Splits that work and are not claimed\n\n"
-            "Dimensions that a rule keeps whole although, on the operator's example, each block "
-            "of them gives the right result by itself. They are chances, not faults: results are "
-            "right without them. Written by a test, which fails when the list grows.\n\n"
-            "| operator | factor | what the rule says |\n|---|---|---|\n";
-        for (const std::string& line : missing)
+            "Dimensions that a rule keeps whole although, on the operator's example, blocks of "
+            "them over 2 and over 3 devices give the right result. They are chances, not faults: "
+            "results are right without them. What is tried with each factor that is whole in an "
+            "input: to cut it in inputs and outputs; to join what the blocks give by a sum, a "
+            "product, the larger, the smaller, or, and; to take it for a factor of the same size "
+            "of the result; a masked lookup; and to take the operator apart into those that ONNX "
+            "says "
+            "it is made of, which then need nothing but all-reduces between them. Results that are "
+            "whole are cut for free, so that "
+            "dimensions of results alone are not looked at. Written by a test, which fails when "
+            "the list grows.\n\n"
+            "| operator | factor | how | what the rule says |\n|---|---|---|---|\n";
+        for (const auto& [line, count] : missing)
             text += line + "\n";
         QFile file(qEnvironmentVariable("SHARDWRIGHT_SOURCE") + "/docs/unclaimed-splits.md");
         if (qEnvironmentVariableIsSet("SHARDWRIGHT_UPDATE_DOCS")) {
@@ -138,7 +157,12 @@ private slots:
             return;
         }
         QVERIFY(file.open(QIODevice::ReadOnly));
-        QCOMPARE(QString::fromStdString(text), QString::fromUtf8(file.readAll()));
+        const KeptChange change = compareKept(keptRows(file.readAll().toStdString(), -1), missing);
+        for (const std::string& row : change.grown)
+            qWarning("works and is not claimed: %s", row.c_str());
+        QVERIFY(change.grown.empty());
+        for (const std::string& row : change.shrunk)
+            qInfo("docs/unclaimed-splits.md can lose a row, write it anew: %s", row.c_str());
     }
 
     void cleanupTestCase() {
@@ -164,11 +188,41 @@ private slots:
     }
 
 private:
+    std::vector<std::string> waysToSplit(const RuleProof& proof, const OperatorEntry& entry,
+                                         int factor) const {
+        std::vector<std::string> ways;
+        for (const Attempt& attempt : attemptsAt(proof, factor)) {
+            const RuleProof other(proof.proofCase(), m_runtime,
+                                  registryWith(entry.domain, entry.op, attempt));
+            if (!other.unusable().empty())
+                continue;
+            const auto claimed = other.claimed();
+            bool works = std::find(claimed.begin(), claimed.end(), factor) != claimed.end();
+            for (const int devices : {2, 3})
+                works = works && other.run({{{factor, 0}}, {devices}}).empty();
+            if (works)
+                ways.push_back(attempt.how);
+        }
+        // Where the larger and the smaller one are right, all are the same: the blocks do not
+        // matter, and nothing would be gained.
+        const auto is = [&](const std::string& how) {
+            return std::find(ways.begin(), ways.end(), how) != ways.end();
+        };
+        if (is("joined by max") && is("joined by min"))
+            ways.clear();
+        if (is("joined by or") && is("joined by and"))
+            ways.clear();
+        if (ways.empty())
+            if (const auto took = proof.throughBody(factor))
+                ways.push_back("as what it is made of, with " + *took);
+        return ways;
+    }
+
     /// The example at the newest version that has a kernel.
-    std::optional<RuleProof> runnableExample(const OperatorEntry& entry, Row& row) {
+    std::optional<RuleProof> runnableExample(const Key& key, Row& row) {
         std::string first;
-        for (int opset = newestOpset(entry.domain); opset >= 1; --opset) {
-            auto proofCase = exampleCase(entry.domain, entry.op, opset);
+        for (int opset = newestOpset(key.first); opset >= 1; --opset) {
+            auto proofCase = exampleCase(key.first, key.second, opset);
             if (!proofCase) {
                 first = first.empty() ? proofCase.error().text() : first;
                 continue;
@@ -183,6 +237,7 @@ private:
         }
         ++row.cases;
         ++row.unused[first];
+        row.why = first;
         return std::nullopt;
     }
 
@@ -209,6 +264,7 @@ private:
         const auto splits = proof.splits();
         if (splits.empty()) {
             ++row.unused["nothing to split"];
+            row.why = "nothing is claimed: each dimension is whole, or of size 1";
             return false;
         }
         ++row.counted;
