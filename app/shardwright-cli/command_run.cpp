@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.h"
 
+#include "run_observations.h"
+
 #include "check/report.h"
 #include "model/plain_text.h"
 #include "rules/user_rules.h"
@@ -83,6 +85,7 @@ Json reportJson(const RunReport& report) {
                                    {"max_rel", first.check.maxRel},
                                    {"collectives", first.collectives}};
     }
+    addObservations(json, report);
     if (report.randomInputs)
         json["seed"] = report.seed;
     return json;
@@ -143,6 +146,7 @@ void printText(const RunReport& report) {
                     report.firstDivergent->layout.c_str(),
                     report.firstDivergent->collectives.empty() ? "" : "; ",
                     oneLine(report.firstDivergent->collectives).c_str());
+    printObservations(report);
     if (report.verified)
         std::printf("%s\n", *report.verified ? "verified against one device" : "NOT verified");
     std::printf("%.3f ms\n", report.wallMs);
@@ -174,6 +178,14 @@ Result<RunRequest> requestOf(const Common& common, const RunArguments& arguments
                                                         : Transport::Threads;
     request.backend = arguments.backend == "cuda" ? Backend::Cuda : Backend::Cpu;
     request.ignoreMemory = arguments.ignoreMemory;
+    request.profile = arguments.profile;
+    const auto hardware = hardwareProfile(common);
+    if (!hardware)
+        return hardware.error();
+    if (*hardware) {
+        request.hardware = (*hardware)->text();
+        request.hardwareName = common.hardware;
+    }
     if (!common.rules.empty()) {
         // Read here, so that the worker sees what was checked.
         auto text = readUserRules(common.rules);

@@ -56,6 +56,7 @@ struct RunArguments {
     int warmUps = 0;
     double timeLimitSeconds = 600;
     bool ignoreMemory = false;
+    bool profile = false;
 };
 
 struct PlanArguments {

@@ -199,6 +199,9 @@ int main(int argc, char** argv) {
     run->add_option("--time-limit", runs.timeLimitSeconds, "Seconds after which it is given up");
     run->add_flag("--ignore-memory", runs.ignoreMemory,
                   "Run it even where it needs more memory than there is");
+    addHardware(*run, common);
+    run->add_flag("--profile", runs.profile,
+                  "Times of each operator, from ONNX Runtime's profiler");
     run->callback([&] { status = cli::run(common, runs); });
 
     cli::PlanArguments plans;

@@ -249,12 +249,33 @@ std::vector<std::vector<int>> Drafter::keep(ValueId value) {
         for (DeviceId device = 0; device < m_context.deviceCount; ++device)
             locals.push_back(
                 m_values.wholeEverywhere(device, value, m_context.graph.value(value).producer));
-    for (int local : locals) {
-        local = m_values.stored(local);
-        m_draft.locals[static_cast<std::size_t>(local)].kept = true;
-        kept[static_cast<std::size_t>(m_draft.locals[static_cast<std::size_t>(local)].device)]
-            .push_back(local);
+    for (const int local : locals)
+        keepLocal(local, kept);
+    return kept;
+}
+
+void Drafter::keepLocal(int local, std::vector<std::vector<int>>& kept) {
+    local = m_values.stored(local);
+    m_draft.locals[static_cast<std::size_t>(local)].kept = true;
+    kept[static_cast<std::size_t>(m_draft.locals[static_cast<std::size_t>(local)].device)]
+        .push_back(local);
+}
+
+std::vector<std::vector<int>> Drafter::keepInput(const NodeInfo& node, std::size_t slot) {
+    std::vector<std::vector<int>> kept(static_cast<std::size_t>(m_context.deviceCount));
+    const ValueId value = inputValue(node, slot);
+    const SlotMeaning& s = m_context.analysis.meaning.nodes[node.id.index()].inputs[slot];
+    if (!s.layout) {
+        for (DeviceId device = 0; device < m_context.deviceCount; ++device)
+            keepLocal(m_values.wholeEverywhere(device, value, node.id), kept);
+        return kept;
     }
+    for (const DeviceId device : s.layout->devices())
+        for (const Box& box : m_values.holding(s.layout, device))
+            keepLocal(s.arrives ? m_values.fetch(m_reshards.arriving(s, value, node.id), device,
+                                                 value, box, node.id)
+                                : m_values.fetchEverywhere(device, value, box, node.id),
+                      kept);
     return kept;
 }
 

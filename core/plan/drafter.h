@@ -26,6 +26,8 @@ public:
     const std::map<ValueId, int>& results() const { return m_results; }
     /// Marks the locals that hold `value` to be kept; by device. Empty lists: nobody holds it.
     std::vector<std::vector<int>> keep(ValueId value);
+    /// The same of an input of a node, as the node takes it.
+    std::vector<std::vector<int>> keepInput(const NodeInfo& node, std::size_t slot);
 
 private:
     void everywhere(const NodeInfo& node);
@@ -34,6 +36,7 @@ private:
     DraftStep tileStep(const NodeInfo& node, const CellGrid& cells, const DeviceTiles& tiles,
                        const Tile& tile);
     int tileInput(const NodeInfo& node, std::size_t slot, DeviceId device, const Tile& tile);
+    void keepLocal(int local, std::vector<std::vector<int>>& kept);
     void resolve(const NodeInfo& node, std::size_t slot, Form raw);
     void applyTail(const NodeInfo& node, const CellGrid& cells, std::size_t slot, Form& joined);
     ValueId inputValue(const NodeInfo& node, std::size_t slot) const;

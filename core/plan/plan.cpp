@@ -5,6 +5,7 @@
 #include "plan/drafter.h"
 #include "plan/expanded_size.h"
 #include "plan/overlap.h"
+#include "plan/views.h"
 
 namespace shardwright {
 
@@ -46,7 +47,7 @@ void refuseEndlessFunctions(const Context& context) {
 
 /// Draft, prune, order, write. See ARCHITECTURE "Execution of a node".
 std::shared_ptr<const Plan> makePlan(const Analysis& analysis, const PlanOptions& options,
-                                     bool annotated) {
+                                     const std::vector<PlanView>& wanted, bool annotated) {
     const Context context(analysis, annotated);
     refuseEndlessFunctions(context);
     Draft draft;
@@ -63,6 +64,12 @@ std::shared_ptr<const Plan> makePlan(const Analysis& analysis, const PlanOptions
     for (const ValueId value : options.observe)
         if (canBeKept(context, value))
             observed.emplace_back(value, drafter.keep(value));
+    std::vector<std::vector<std::vector<int>>> views;
+    const auto viewed = [&](const PlanView& view) {
+        return context.graph.node(view.node).inputs[view.slot];
+    };
+    for (const PlanView& view : wanted)
+        views.push_back(drafter.keepInput(context.graph.node(view.node), view.slot));
     markLive(draft);
     assignPhases(draft);
     findOverlap(draft, context);
@@ -73,6 +80,10 @@ std::shared_ptr<const Plan> makePlan(const Analysis& analysis, const PlanOptions
         plan->outputs.push_back(assembly.port(value, locals));
     for (const auto& [value, locals] : observed)
         plan->observed.push_back(assembly.port(value, locals));
+    for (std::size_t i = 0; i < views.size(); ++i) {
+        plan->observed.push_back(assembly.port(viewed(wanted[i]), views[i]));
+        plan->observed.back().name = wanted[i].name;
+    }
     if (context.annotated)
         plan->predicted = analysis.communication.byKind();
     return plan;
@@ -107,16 +118,22 @@ Result<std::shared_ptr<const Plan>> tryPlan(const Make& make) {
 }  // namespace
 
 Result<std::shared_ptr<const Plan>> lower(const Analysis& analysis, const PlanOptions& options) {
+    return lowerWithViews(analysis, options, {});
+}
+
+Result<std::shared_ptr<const Plan>> lowerWithViews(const Analysis& analysis,
+                                                   const PlanOptions& options,
+                                                   const std::vector<PlanView>& views) {
     for (const Diagnostic& diagnostic : analysis.diagnostics)
         if (diagnostic.severity == Severity::Error)
             return Error{diagnostic.code + ": " + diagnostic.message,
                          diagnostic.node ? analysis.graph().label(diagnostic.node) : std::string()};
-    return tryPlan([&] { return makePlan(analysis, options, true); });
+    return tryPlan([&] { return makePlan(analysis, options, views, true); });
 }
 
 Result<std::shared_ptr<const Plan>> lowerUnannotated(const Analysis& analysis,
                                                      const PlanOptions& options) {
-    return tryPlan([&] { return makePlan(analysis, options, false); });
+    return tryPlan([&] { return makePlan(analysis, options, {}, false); });
 }
 
 Result<std::shared_ptr<const Plan>> lowerApart(const Analysis& analysis,

@@ -33,15 +33,18 @@ Result<Buffer> BufferPool::take(std::int32_t elementType, std::vector<std::int64
 
 void BufferPool::give(Buffer buffer) {
     const std::size_t bytes = roundedUp(buffer.bytes());
-    m_live -= static_cast<std::int64_t>(bytes);
+    m_live.fetch_sub(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
     // Whoever got an output of an earlier pass keeps it.
     if (buffer.storage().use_count() == 1)
         m_free[bytes].push_back(buffer.storage());
 }
 
 void BufferPool::hold(std::size_t bytes) {
-    m_live += static_cast<std::int64_t>(bytes);
-    m_peak = std::max(m_peak, m_live);
+    const auto more = static_cast<std::int64_t>(bytes);
+    const std::int64_t live = m_live.fetch_add(more, std::memory_order_relaxed) + more;
+    // One thread writes.
+    if (live > peakBytes())
+        m_peak.store(live, std::memory_order_relaxed);
 }
 
 }  // namespace shardwright

@@ -3,6 +3,7 @@
 
 #include "run/kernel_engine.h"
 
+#include <atomic>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -17,12 +18,14 @@ public:
     void give(Buffer buffer);
     /// Counts memory that does not come from here.
     void hold(std::size_t bytes);
-    std::int64_t peakBytes() const { return m_peak; }
+    // From any thread.
+    std::int64_t liveBytes() const { return m_live.load(std::memory_order_relaxed); }
+    std::int64_t peakBytes() const { return m_peak.load(std::memory_order_relaxed); }
 
 private:
     KernelEngine& m_engine;
     std::unordered_map<std::size_t, std::vector<std::shared_ptr<std::byte>>> m_free;
-    std::int64_t m_live = 0, m_peak = 0;
+    std::atomic<std::int64_t> m_live{0}, m_peak{0};
 };
 
 }  // namespace shardwright

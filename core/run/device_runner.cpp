@@ -18,6 +18,17 @@ double microseconds(std::chrono::steady_clock::duration d) {
     return std::chrono::duration<double, std::micro>(d).count();
 }
 
+/// What the first of all threads put there.
+std::chrono::steady_clock::time_point sharedTime(std::atomic<std::int64_t>& first,
+                                                 std::chrono::steady_clock::time_point own) {
+    using Duration = std::chrono::steady_clock::duration;
+    std::int64_t found = 0;
+    const std::int64_t mine = own.time_since_epoch().count();
+    if (first.compare_exchange_strong(found, mine))
+        return own;
+    return std::chrono::steady_clock::time_point(Duration(found));
+}
+
 }  // namespace
 
 DeviceRunner::DeviceRunner(const Plan& plan, const DeviceProgram& program,
@@ -40,6 +51,11 @@ Result<void> DeviceRunner::prepare(const InputSet& inputs) {
     if (auto made = makeTransfers(); !made)
         return made;
     findLifeTimes();
+    // Copies of a phase are two steps where a segment runs beside its exchanges.
+    std::size_t steps = m_program.segments.size() + 2 * m_copies.size();
+    for (const auto& exchanges : m_exchanges)
+        steps += exchanges.size();
+    m_log.reserve(steps);
     return {};
 }
 
@@ -126,16 +142,17 @@ Result<void> DeviceRunner::ensure(int index) {
     return {};
 }
 
-Result<void> DeviceRunner::pass() {
+Result<void> DeviceRunner::pass(std::atomic<std::int64_t>* sharedBegin) {
     // Outputs of the last pass.
     for (std::size_t i = 0; i < m_buffers.size(); ++i)
         if (m_kept[i] && !m_isInput[i] && m_buffers[i])
             m_pool.give(std::exchange(m_buffers[i], Buffer()));
-    m_spans.clear();
+    m_log.begin(sharedBegin != nullptr);
     m_communicator->beginPass();
     if (auto together = m_communicator->barrier(); !together)
         return together;
     m_passBegin = Clock::now();
+    m_origin = sharedBegin ? sharedTime(*sharedBegin, m_passBegin) : m_passBegin;
     std::size_t segment = 0;
     for (int phase = 0; phase < m_plan.phases; ++phase) {
         if (auto ran = runSegments(phase, false, segment); !ran)
@@ -177,8 +194,9 @@ std::string DeviceRunner::segmentPlace(std::size_t index) const {
 
 Result<void> DeviceRunner::makeSession(std::size_t index) {
     const Segment& segment = m_program.segments[index];
-    SegmentSource source{segment.modelBytes, {},     {}, segment.nodes.size(), segmentPlace(index),
-                         segment.weights,    &m_plan};
+    SegmentSource source{
+        segment.modelBytes, {},      {},   segment.nodes.size(), segmentPlace(index),
+        segment.weights,    &m_plan, index};
     for (const int i : segment.inputs)
         source.inputs.push_back(tensor(i).name);
     for (const int i : segment.outputs)
@@ -242,12 +260,12 @@ Result<void> DeviceRunner::runCopies(int phase) {
 }
 
 void DeviceRunner::record(Span span, Clock::time_point begin, std::int64_t waitedBefore) {
-    span.begin = microseconds(begin - m_passBegin);
+    span.begin = std::max(0.0, microseconds(begin - m_origin));
     span.duration = microseconds(Clock::now() - begin);
     if (waitedBefore >= 0)
         span.waiting =
             static_cast<double>(m_communicator->waitedNanoseconds() - waitedBefore) / 1000.0;
-    m_spans.push_back(span);
+    m_log.add(span);
 }
 
 DeviceTiming DeviceRunner::timing() const {
@@ -255,7 +273,7 @@ DeviceTiming DeviceRunner::timing() const {
     timing.device = m_program.device;
     timing.prepareMs = m_prepareMs;
     timing.peakBytes = m_pool.peakBytes();
-    for (const Span& span : m_spans) {
+    for (const Span& span : m_log.all()) {
         timing.waitingMs += span.waiting / 1000;
         (span.kind == Span::Kind::Exchange ? timing.communicationMs : timing.computeMs) +=
             (span.duration - span.waiting) / 1000;

@@ -4,6 +4,7 @@
 #include "run/buffer_pool.h"
 #include "run/exchange_program.h"
 #include "run/executor.h"
+#include "run/span_log.h"
 
 #include <atomic>
 #include <chrono>
@@ -20,7 +21,9 @@ public:
     /// Works out transfers and life times, cuts the inputs.
     Result<void> prepare(const InputSet& inputs);
     /// One pass through all phases. Makes the sessions when they are first needed.
-    Result<void> pass();
+    /// With `sharedBegin` it is the last one: its spans are published, and their times count from
+    /// when the first device began it, which is kept there (0: none has).
+    Result<void> pass(std::atomic<std::int64_t>* sharedBegin);
     /// Brings outputs to host memory.
     Result<void> collect(const std::vector<Plan::Port>& ports,
                          std::vector<RunResult::Output>& outputs) const;
@@ -28,7 +31,12 @@ public:
     KernelEngine& engine() { return *m_engine; }
     Communicator& communicator() { return *m_communicator; }
     DeviceTiming timing() const;
-    const std::vector<Span>& spans() const { return m_spans; }
+    std::span<const Span> spans() const { return m_log.all(); }
+    // From any thread.
+    std::span<const Span> publishedSpans() const { return m_log.published(); }
+    DeviceId device() const { return m_program.device; }
+    std::int64_t liveBytes() const { return m_pool.liveBytes(); }
+    std::int64_t peakBytes() const { return m_pool.peakBytes(); }
     double lastPassMs() const { return m_passMs; }
     /// When this device began its first kernel.
     std::chrono::steady_clock::time_point firstKernel() const { return m_firstKernel; }
@@ -91,8 +99,9 @@ private:
     Buffer m_joined;
     std::vector<CollectiveCall> m_calls;
 
-    std::vector<Span> m_spans;
+    SpanLog m_log;
     Clock::time_point m_passBegin, m_firstKernel = Clock::time_point::max();
+    Clock::time_point m_origin;  ///< That times of spans count from.
     double m_passMs = 0, m_prepareMs = 0;
     std::atomic<int> m_phasesDone{0};
 };

@@ -77,6 +77,66 @@ RunExchangeTiming get(const ExchangeTiming& timing) {
             timing.duration_us(), timing.waiting_us()};
 }
 
+Memory put(const RunMemory& memory) {
+    Memory out;
+    out.set_device(memory.device);
+    out.set_bytes(memory.bytes);
+    out.set_peak_bytes(memory.peakBytes);
+    return out;
+}
+RunMemory get(const Memory& memory) {
+    return {memory.device(), memory.bytes(), memory.peak_bytes()};
+}
+
+Collective put(const RunCollective& collective) {
+    Collective out;
+    out.set_kind(collective.kind);
+    out.set_tensor(collective.tensor);
+    *out.mutable_node() = put(collective.node);
+    append(collective.devices, out.mutable_devices());
+    out.set_bytes(collective.bytes);
+    out.set_phase(collective.phase);
+    out.set_measured_us(collective.measuredUs);
+    out.set_waiting_us(collective.waitingUs);
+    out.set_bytes_per_second(collective.bytesPerSecond);
+    if (collective.predictedUs >= 0)
+        out.set_predicted_us(collective.predictedUs);
+    out.set_cost(collective.cost);
+    return out;
+}
+RunCollective get(const Collective& collective) {
+    RunCollective out{collective.kind(),
+                      collective.tensor(),
+                      get(collective.node()),
+                      {collective.devices().begin(), collective.devices().end()},
+                      collective.bytes(),
+                      collective.phase(),
+                      collective.measured_us(),
+                      collective.waiting_us(),
+                      collective.bytes_per_second(),
+                      -1,
+                      collective.cost()};
+    if (collective.has_predicted_us())
+        out.predictedUs = collective.predicted_us();
+    return out;
+}
+
+Operator put(const RunOperator& one) {
+    Operator out;
+    out.set_device(one.device);
+    out.set_phase(one.phase);
+    *out.mutable_node() = put(one.node);
+    out.set_op(one.op);
+    out.set_kernel(one.kernel);
+    out.set_calls(one.calls);
+    out.set_median_us(one.medianUs);
+    return out;
+}
+RunOperator get(const Operator& one) {
+    return {one.device(), one.phase(), get(one.node()), one.op(),
+            one.kernel(), one.calls(), one.median_us()};
+}
+
 Shard put(const RunShard& shard) {
     Shard out;
     out.set_tensor(shard.tensor);
@@ -203,6 +263,11 @@ Report put(const RunReport& report) {
     out.set_available_bytes(report.availableBytes);
     out.set_peak_resident_bytes(report.peakResidentBytes);
     out.set_start_ms(report.startMs);
+    for (const RunCollective& collective : report.collectives)
+        *out.add_collectives() = put(collective);
+    for (const RunOperator& one : report.operators)
+        *out.add_operators() = put(one);
+    out.set_hardware(report.hardware);
     return out;
 }
 RunReport get(const Report& report) {
@@ -236,6 +301,11 @@ RunReport get(const Report& report) {
     out.availableBytes = report.available_bytes();
     out.peakResidentBytes = report.peak_resident_bytes();
     out.startMs = report.start_ms();
+    for (const Collective& collective : report.collectives())
+        out.collectives.push_back(get(collective));
+    for (const Operator& one : report.operators())
+        out.operators.push_back(get(one));
+    out.hardware = report.hardware();
     return out;
 }
 
@@ -252,6 +322,7 @@ struct EventWriter {
     void operator()(const RunExchangeTiming& timing) const {
         *out.mutable_exchange() = put(timing);
     }
+    void operator()(const RunMemory& memory) const { *out.mutable_memory() = put(memory); }
     void operator()(const RunShard& shard) const { *out.mutable_shard() = put(shard); }
     void operator()(const RunTensorCheck& check) const { *out.mutable_check() = put(check); }
     void operator()(const RunReport& report) const { *out.mutable_report() = put(report); }
@@ -285,6 +356,7 @@ RunEvent fromMessage(const Event& message) {
         case Event::kDevice: return get(message.device());
         case Event::kSegment: return get(message.segment());
         case Event::kExchange: return get(message.exchange());
+        case Event::kMemory: return get(message.memory());
         case Event::kShard: return get(message.shard());
         case Event::kCheck: return get(message.check());
         case Event::kReport: return get(message.report());
@@ -322,6 +394,9 @@ Request toMessage(const RunRequest& request) {
     out.set_time_limit_seconds(request.timeLimitSeconds);
     out.set_optimise(request.optimise);
     out.set_intra_op_threads(request.intraOpThreads);
+    out.set_profile(request.profile);
+    out.set_hardware(request.hardware);
+    out.set_hardware_name(request.hardwareName);
     return out;
 }
 
@@ -351,6 +426,9 @@ RunRequest fromMessage(const Request& message) {
     out.timeLimitSeconds = message.time_limit_seconds();
     out.optimise = message.optimise();
     out.intraOpThreads = std::max(1, message.intra_op_threads());
+    out.profile = message.profile();
+    out.hardware = message.hardware();
+    out.hardwareName = message.hardware_name();
     return out;
 }
 

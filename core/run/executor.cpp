@@ -7,6 +7,7 @@
 #include "run/thread_communicator.h"
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <new>
@@ -55,6 +56,7 @@ public:
         watch(cancel);
         for (std::thread& thread : threads)
             thread.join();
+        tellSpans();
         if (m_failed)
             return m_error;
         return collect();
@@ -90,7 +92,8 @@ private:
         if (auto prepared = runner.prepare(inputs); !prepared)
             return prepared;
         for (int i = 0; i < m_options.warmups + m_options.repeats; ++i) {
-            if (auto passed = runner.pass(); !passed)
+            const bool last = i + 1 == m_options.warmups + m_options.repeats;
+            if (auto passed = runner.pass(last ? &m_lastPassBegin : nullptr); !passed)
                 return passed;
             if (i >= m_options.warmups)
                 notePass(static_cast<std::size_t>(i - m_options.warmups), runner.lastPassMs());
@@ -139,6 +142,11 @@ private:
         std::unique_lock lock(m_mutex);
         while (m_running > 0) {
             m_changed.wait_for(lock, std::chrono::milliseconds(20));
+            if (m_options.span) {
+                lock.unlock();
+                tellSpans();
+                lock.lock();
+            }
             const auto now = Clock::now();
             if (cancel.cancelled() && !m_failed)
                 stop({kCancelled, {}});
@@ -150,8 +158,24 @@ private:
             if (m_options.progress && now - reported > std::chrono::milliseconds(100)) {
                 reported = now;
                 m_options.progress(shareDone());
+                tellMemory();
             }
         }
+    }
+
+    /// Those that have ended since the last time.
+    void tellSpans() {
+        if (!m_options.span)
+            return;
+        m_told.resize(m_runners.size());
+        for (std::size_t i = 0; i < m_runners.size(); ++i)
+            for (const auto spans = m_runners[i]->publishedSpans(); m_told[i] < spans.size();)
+                m_options.span(spans[m_told[i]++]);
+    }
+    void tellMemory() const {
+        if (m_options.memory)
+            for (const auto& runner : m_runners)
+                m_options.memory(runner->device(), runner->liveBytes(), runner->peakBytes());
     }
 
     int passes() const { return m_options.warmups + m_options.repeats; }
@@ -205,6 +229,8 @@ private:
     const RunOptions& m_options;
     std::vector<std::unique_ptr<DeviceRunner>> m_runners;
     std::vector<double> m_passesMs;
+    std::vector<std::size_t> m_told;  ///< Spans of each runner that m_options.span got.
+    std::atomic<std::int64_t> m_lastPassBegin{0};
     std::mutex m_mutex;
     std::condition_variable m_changed;
     std::size_t m_running = 0;

@@ -18,6 +18,8 @@ namespace shardwright {
 /// Values of graph inputs by name, in host memory.
 using InputSet = std::map<std::string, Buffer>;
 
+struct Span;
+
 struct RunOptions {
     int warmups = 1;  ///< Passes before the measured ones: they make the sessions and the buffers.
     int repeats = 1;
@@ -35,6 +37,10 @@ struct RunOptions {
     /// Called now and then with the share of the work that is done, from the thread that called
     /// execute().
     std::function<void(double)> progress;
+    /// Likewise with what each device did in the last pass, soon after it was done.
+    std::function<void(const Span&)> span;
+    /// Likewise with the bytes that a device's weights and tensors take now, and took at most.
+    std::function<void(DeviceId, std::int64_t now, std::int64_t peak)> memory;
 };
 
 /// What a device did from `begin` for `duration`, in microseconds since the start of the last pass.

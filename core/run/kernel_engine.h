@@ -24,6 +24,7 @@ struct SegmentSource {
     /// The initializers that the model has no elements of, and the plan that knows them.
     std::span<const Segment::WeightUse> weights = {};
     const Plan* plan = nullptr;
+    std::size_t index = 0;  ///< Of the device's segments; tells their profiles apart.
 };
 
 /// A model that is ready to run on one device.

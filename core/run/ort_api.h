@@ -42,6 +42,7 @@ inline constexpr std::uint32_t kOrtApiVersion = 18;
        std::size_t inputCount, const char* const* outputNames, std::size_t outputCount, OrtValue** outputs))            \
     X(CreateSessionOptions, 10, OrtStatus*, (OrtSessionOptions** out))                                                  \
     X(SetSessionExecutionMode, 13, OrtStatus*, (OrtSessionOptions* options, int mode))                                  \
+    X(EnableProfiling, 14, OrtStatus*, (OrtSessionOptions* options, const char* filePrefix))                            \
     X(SetSessionLogSeverityLevel, 22, OrtStatus*, (OrtSessionOptions* options, int severity))                           \
     X(SetSessionGraphOptimizationLevel, 23, OrtStatus*, (OrtSessionOptions* options, int level))                        \
     X(SetIntraOpNumThreads, 24, OrtStatus*, (OrtSessionOptions* options, int threads))                                  \
@@ -58,6 +59,8 @@ inline constexpr std::uint32_t kOrtApiVersion = 18;
       (const OrtTensorTypeAndShapeInfo* info, std::int64_t* dims, std::size_t rank))                                    \
     X(GetTensorTypeAndShape, 65, OrtStatus*, (const OrtValue* value, OrtTensorTypeAndShapeInfo** out))                  \
     X(CreateCpuMemoryInfo, 69, OrtStatus*, (int allocator, int kind, OrtMemoryInfo** out))                              \
+    X(AllocatorFree, 76, OrtStatus*, (OrtAllocator* allocator, void* data))                                             \
+    X(GetAllocatorWithDefaultOptions, 78, OrtStatus*, (OrtAllocator** out))                                             \
     X(ReleaseEnv, 92, void, (OrtEnv* env))                                                                              \
     X(ReleaseStatus, 93, void, (OrtStatus* status))                                                                     \
     X(ReleaseMemoryInfo, 94, void, (OrtMemoryInfo* memory))                                                             \
@@ -66,6 +69,7 @@ inline constexpr std::uint32_t kOrtApiVersion = 18;
     X(ReleaseRunOptions, 97, void, (OrtRunOptions* options))                                                            \
     X(ReleaseTensorTypeAndShapeInfo, 99, void, (OrtTensorTypeAndShapeInfo* info))                                       \
     X(ReleaseSessionOptions, 100, void, (OrtSessionOptions* options))                                                   \
+    X(SessionEndProfiling, 110, OrtStatus*, (OrtSession* session, OrtAllocator* allocator, char** file))                \
     X(AddSessionConfigEntry, 130, OrtStatus*, (OrtSessionOptions* options, const char* key, const char* value))   \
     X(AddInitializer, 150, OrtStatus*, (OrtSessionOptions* options, const char* name, const OrtValue* value))           \
     X(CreatePrepackedWeightsContainer, 166, OrtStatus*, (OrtPrepackedWeightsContainer** out))                           \

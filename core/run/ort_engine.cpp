@@ -60,7 +60,12 @@ public:
         for (const std::string& name : m_outputs)
             m_outputNames.push_back(name.c_str());
     }
-    ~OrtKernelSession() override { m_runtime->api().ReleaseSession(m_session); }
+    ~OrtKernelSession() override {
+        if (m_profiled)
+            endProfile();
+        m_runtime->api().ReleaseSession(m_session);
+    }
+    void setProfiled() { m_profiled = true; }
 
     Result<void> run(std::span<const Buffer> inputs, std::span<Buffer> outputs) override {
         if (inputs.size() != m_inputs.size() || outputs.size() != m_outputs.size())
@@ -86,6 +91,16 @@ public:
     }
 
 private:
+    /// Writes the file; who wants it finds it by its name, or not.
+    void endProfile() {
+        OrtAllocator* allocator = nullptr;
+        char* name = nullptr;
+        const OrtFunctions& api = m_runtime->api();
+        if (m_runtime->check(api.GetAllocatorWithDefaultOptions(&allocator), m_place) &&
+            m_runtime->check(api.SessionEndProfiling(m_session, allocator, &name), m_place) && name)
+            (void)m_runtime->check(api.AllocatorFree(allocator, name), m_place);
+    }
+
     Result<void> bind(Value& value, const Buffer& buffer, OrtValue*& out) const {
         if (!buffer)
             return {};  // ONNX Runtime allocates it.
@@ -131,6 +146,7 @@ private:
     std::vector<std::string> m_inputs, m_outputs;
     std::vector<const char*> m_inputNames, m_outputNames;
     std::string m_place;
+    bool m_profiled = false;
 };
 
 class OrtEngine : public KernelEngine {
@@ -200,8 +216,11 @@ public:
         if (!made)
             return made.error();
         weights.keepShared();
-        return std::unique_ptr<KernelSession>(
-            new OrtKernelSession(m_runtime, std::move(weights), session, m_runOptions, source));
+        auto kernels = std::make_unique<OrtKernelSession>(m_runtime, std::move(weights), session,
+                                                          m_runOptions, source);
+        if (!m_settings.profilePrefix.empty())
+            kernels->setProfiled();
+        return std::unique_ptr<KernelSession>(std::move(kernels));
     }
 
     void copyRegion(const RegionCopy& copy, ConstBufferView source, std::byte* target) override {
@@ -340,6 +359,12 @@ private:
                                       m_settings.spinning ? "1" : "0"),
         };
         Result<void> result;
+        if (!m_settings.profilePrefix.empty())
+            result = m_runtime->check(
+                api.EnableProfiling(
+                    options,
+                    (m_settings.profilePrefix + "s" + std::to_string(source.index) + "_").c_str()),
+                source.place);
         for (OrtStatus* status : statuses)
             if (auto set = m_runtime->check(status, source.place); !set)
                 result = set;

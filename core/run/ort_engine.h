@@ -18,6 +18,9 @@ inline constexpr std::size_t kManyNodes = 20'000;
 struct OrtEngineOptions {
     GraphOptimisation optimisation = GraphOptimisation::Automatic;
     int intraOpThreads = 1;  ///< Per device.
+    /// Beginning of the path of profiles, one a session, which are complete when the engine and its
+    /// sessions are gone; empty: none are made.
+    std::string profilePrefix;
     /// Whether ONNX Runtime's own threads spin while they wait. Devices wait for each other, so
     /// they would take the cores that others need; alone, as a peer in a benchmark, they may.
     bool spinning = false;

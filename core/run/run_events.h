@@ -48,6 +48,9 @@ struct RunRequest {
     Transport transport = Transport::Threads;
     Backend backend = Backend::Cpu;
     bool ignoreMemory = false;  ///< Run what does not fit into the machine's memory, too.
+    bool profile = false;       ///< Times of operators, from ONNX Runtime's profiler.
+    std::string hardware;       ///< Text of a hardware profile; empty: nothing is predicted.
+    std::string hardwareName;   ///< Where it is from, for messages.
 };
 
 enum class RunStage { Load, Analyse, Lower, Inputs, Run, Reference, Verify, Save };
@@ -91,6 +94,39 @@ struct RunExchangeTiming {
     std::int64_t bytes = 0;
     double beginUs = 0, durationUs = 0, waitingUs = 0;
     bool operator==(const RunExchangeTiming&) const = default;
+};
+
+/// What a device's weights and tensors take, while it runs.
+struct RunMemory {
+    int device = -1;
+    std::int64_t bytes = 0, peakBytes = 0;
+    bool operator==(const RunMemory&) const = default;
+};
+
+/// One group operation of the last pass.
+struct RunCollective {
+    std::string kind, tensor;
+    RunPlace node;
+    std::vector<int> devices;
+    std::int64_t bytes = 0;  ///< As in a communication entry.
+    int phase = 0;
+    double measuredUs = 0;  ///< From when the last device came until the last one was done.
+    double waitingUs = 0;   ///< Of the device that waited longest.
+    /// What one device sends by the ring formula, by measuredUs: comparable with a link's.
+    double bytesPerSecond = 0;
+    double predictedUs = -1;  ///< Below 0: without a hardware profile.
+    std::string cost;         ///< How that was found: formula and numbers.
+    bool operator==(const RunCollective&) const = default;
+};
+
+/// One kernel of one device.
+struct RunOperator {
+    int device = -1, phase = 0;
+    RunPlace node;           ///< Of the model; without index where ONNX Runtime put it in.
+    std::string op, kernel;  ///< Operator and name of the kernel's node in the optimised graph.
+    int calls = 0;           ///< Without those of warm-up passes.
+    double medianUs = 0;     ///< Of a call; the profiler has whole microseconds.
+    bool operator==(const RunOperator&) const = default;
 };
 
 /// What one device holds of one tensor.
@@ -148,6 +184,9 @@ struct RunReport {
     /// Of the process that runs: what it was to need at most before it ran, what it could get, and
     /// what it had in memory at most.
     std::int64_t predictedBytes = 0, availableBytes = 0, peakResidentBytes = 0;
+    std::vector<RunCollective> collectives;
+    std::vector<RunOperator> operators;
+    std::string hardware;  ///< Name of the profile that predicted.
     bool operator==(const RunReport&) const = default;
 };
 
@@ -164,8 +203,9 @@ struct RunFailure {
 };
 
 /// The last event of a run is a RunReport or a RunFailure.
-using RunEvent = std::variant<RunLog, RunProgress, RunDeviceTiming, RunSegmentTiming,
-                              RunExchangeTiming, RunShard, RunTensorCheck, RunReport, RunFailure>;
+using RunEvent =
+    std::variant<RunLog, RunProgress, RunDeviceTiming, RunSegmentTiming, RunExchangeTiming,
+                 RunShard, RunTensorCheck, RunReport, RunFailure, RunMemory>;
 
 std::string encodeRequest(const RunRequest& request);
 /// One message without its length.

@@ -3,10 +3,14 @@
 
 #include "check/analysis.h"
 #include "model/weights_in_file.h"
+#include "plan/views.h"
 #include "rules/user_rules.h"
+#include "run/collective_timings.h"
 #include "run/inputs.h"
 #include "run/memory.h"
 #include "run/node_checks.h"
+#include "run/observed_weights.h"
+#include "run/operator_profile.h"
 #include "run/ort_engine.h"
 #include "run/result_message.h"
 #include "run/run_reports.h"
@@ -77,6 +81,12 @@ private:
 
     Step load() {
         stage(RunStage::Load);
+        if (!m_request.hardware.empty()) {
+            auto profile = HardwareProfile::parse(m_request.hardware, m_request.hardwareName);
+            if (!profile)
+                return failure(Kind::Usage, profile.error());
+            m_hardware = std::move(*profile);
+        }
         auto model = m_request.modelBytes.empty()
                          ? loadWithoutWeights(m_request.modelPath, m_cancel)
                          : Model::fromBytes(m_request.modelBytes, m_request.modelPath, m_cancel);
@@ -147,10 +157,17 @@ private:
             if (diagnostic.severity == Severity::Error)
                 return RunFailure{Kind::ModelError, diagnostic.message, diagnostic.code};
         for (const std::string& name : m_request.observe) {
-            const ValueId value = graph().findValue(GraphId(0), name);
-            if (!value)
-                return RunFailure{Kind::Usage, "there is no tensor `" + name + "` to observe", {}};
-            m_observe.push_back(value);
+            auto found = findObserved(*m_analysis, name);
+            if (!found)
+                return failure(Kind::Usage, found.error());
+            const ValueInfo& info = graph().value(found->value);
+            if (info.initializer && !info.producer && !isRunInput(found->value)) {
+                m_weights.push_back(std::move(*found));
+            } else if (found->reader) {
+                m_views.push_back({found->reader, found->slot, name});
+            } else {
+                m_observe.push_back(found->value);
+            }
         }
         return {};
     }
@@ -182,6 +199,12 @@ private:
         m_options.warmups = m_request.warmups;
         m_options.repeats = m_request.repeats;
         m_options.timeLimitSeconds = m_request.timeLimitSeconds;
+        if (m_request.profile) {
+            auto folder = ProfileFolder::make();
+            if (!folder)
+                return failure(Kind::Failed, folder.error());
+            m_profiles = std::move(*folder);
+        }
         m_report.kernels = "ONNX Runtime " + (*runtime)->version() + ", CPU";
         return {};
     }
@@ -211,6 +234,21 @@ private:
         if (!measured) {
             options.warmups = 0;
             options.repeats = 1;
+        }
+        if (sharded && measured) {
+            options.span = [&](const Span& span) {
+                if (auto event = eventOf(span, plan, graph()))
+                    m_sink(*event);
+            };
+            options.memory = [&](DeviceId device, std::int64_t bytes, std::int64_t peak) {
+                m_sink(RunMemory{device, bytes, peak});
+            };
+            if (m_profiles)
+                options.makeEngine = [this, engine](DeviceId device) {
+                    OrtEngineOptions own = engine;
+                    own.profilePrefix = m_profiles->prefix(device);
+                    return makeOrtEngine(m_runtime, own);
+                };
         }
         const RunStage now = sharded ? RunStage::Run : RunStage::Reference;
         options.progress = [this, now](double share) { stage(now, share); };
@@ -259,9 +297,9 @@ private:
 
     Step lowerModel() {
         stage(RunStage::Lower);
-        auto plan =
-            lower(*m_analysis,
-                  PlanOptions{m_request.verify == VerifyMode::All ? allValues() : m_observe});
+        auto plan = lowerWithViews(
+            *m_analysis, PlanOptions{m_request.verify == VerifyMode::All ? allValues() : m_observe},
+            m_views);
         if (!plan)
             return failure(Kind::ModelError, plan.error());
         m_plan = *plan;
@@ -305,6 +343,14 @@ private:
         if (m_result.firstKernel != Clock::time_point::max())
             m_report.startMs =
                 std::chrono::duration<double, std::milli>(m_result.firstKernel - m_begin).count();
+        for (const ObservedTensor& weight : m_weights) {
+            auto pieces = observedWeight(*m_analysis, weight.value, weight.layout.get(),
+                                         std::filesystem::path(m_request.modelPath).parent_path());
+            if (!pieces)
+                return failure(Kind::Usage, pieces.error());
+            pieces->name = weight.name;
+            m_weightPieces.push_back(std::move(*pieces));
+        }
         m_report.wallMs = m_result.wallMs;
         m_report.passesMs = m_result.passesMs;
         m_report.predicted = totalsOf(m_plan->predicted);
@@ -321,16 +367,33 @@ private:
                 timingOf(device, m_need.devices[static_cast<std::size_t>(device.device)]));
         for (const RunResult::Output& output : m_result.outputs)
             m_report.outputs.push_back(unchecked(output.name, {}));
+        observeRun();
         emitTimings();
         return {};
+    }
+
+    void observeRun() {
+        const Mesh& mesh = m_analysis->configuration.mesh;
+        m_report.collectives = collectiveTimings(*m_plan, graph(), mesh, m_result.spans,
+                                                 m_hardware ? &*m_hardware : nullptr);
+        m_report.hardware = m_hardware ? m_hardware->name : std::string();
+        if (!m_profiles)
+            return;
+        std::vector<std::string> problems;
+        m_report.operators =
+            operatorTimes(m_profiles->path(), *m_plan, graph(), m_request.warmups, problems);
+        for (const std::string& problem : problems)
+            m_sink(RunLog{"a profile cannot be read: " + problem});
     }
 
     void emitTimings() const {
         for (const RunDeviceTiming& device : m_report.devices)
             m_sink(device);
+        // Those of this process were told when they happened.
         for (const Span& span : m_result.spans)
-            if (auto event = eventOf(span, *m_plan, graph()))
-                m_sink(*event);
+            if (m_processes && span.device != m_processes->rank())
+                if (auto event = eventOf(span, *m_plan, graph()))
+                    m_sink(*event);
         for (const RunResult::Output* tensor : wantedTensors())
             for (const RunResult::Piece& piece : tensor->pieces)
                 m_sink(describeShard(*tensor, piece, isOutput(tensor), m_request.maxShardValues));
@@ -341,6 +404,19 @@ private:
                tensor < m_result.outputs.data() + m_result.outputs.size();
     }
 
+    /// A graph input that the run is given, or has as a default.
+    bool isRunInput(ValueId value) const {
+        const auto& inputs = graph().main().inputs;
+        return std::find(inputs.begin(), inputs.end(), value) != inputs.end();
+    }
+    bool isWanted(const RunResult::Output& tensor) const {
+        const bool view = std::any_of(m_views.begin(), m_views.end(),
+                                      [&](const auto& v) { return v.name == tensor.name; });
+        const bool own = tensor.name == graph().value(tensor.value).name;
+        return view || (own && std::find(m_observe.begin(), m_observe.end(), tensor.value) !=
+                                   m_observe.end());
+    }
+
     /// Outputs, and what was asked for among inputs and observed values.
     std::vector<const RunResult::Output*> wantedTensors() const {
         std::vector<const RunResult::Output*> wanted;
@@ -348,8 +424,10 @@ private:
             wanted.push_back(&output);
         for (const auto* tensors : {&m_result.inputs, &m_result.observed})
             for (const RunResult::Output& tensor : *tensors)
-                if (std::find(m_observe.begin(), m_observe.end(), tensor.value) != m_observe.end())
+                if (isWanted(tensor))
                     wanted.push_back(&tensor);
+        for (const RunResult::Output& weight : m_weightPieces)
+            wanted.push_back(&weight);
         return wanted;
     }
 
@@ -541,6 +619,11 @@ private:
     std::optional<InputFiles> m_files;
     std::shared_ptr<const Analysis> m_analysis;
     std::vector<ValueId> m_observe;
+    std::vector<PlanView> m_views;
+    std::vector<ObservedTensor> m_weights;
+    std::vector<RunResult::Output> m_weightPieces;
+    std::optional<HardwareProfile> m_hardware;
+    std::unique_ptr<ProfileFolder> m_profiles;
     RunOptions m_options;
     std::shared_ptr<const OrtRuntime> m_runtime;
     OrtEngineOptions m_engine;

@@ -5,16 +5,12 @@
 
 namespace shardwright {
 
-namespace {
-
-RunPlace placeOf(const GraphIndex& graph, NodeId node) {
+RunPlace runPlaceOf(const GraphIndex& graph, NodeId node) {
     if (!node)
         return {};
     const NodePlace place = graph.place(node);
     return {place.name, place.index, place.scope};
 }
-
-}  // namespace
 
 std::map<std::string, RunKindTotal> totalsOf(const CollectiveCounts& counts) {
     std::map<std::string, RunKindTotal> totals;
@@ -41,7 +37,7 @@ std::optional<RunEvent> eventOf(const Span& span, const Plan& plan, const GraphI
                                  span.phase,
                                  collectiveName(exchange.operation.kind),
                                  {},
-                                 placeOf(graph, exchange.node),
+                                 runPlaceOf(graph, exchange.node),
                                  exchange.operation.devices,
                                  exchange.operation.bytes,
                                  span.begin,
@@ -61,7 +57,7 @@ std::optional<RunEvent> eventOf(const Span& span, const Plan& plan, const GraphI
                                 span.phase,
                                 static_cast<int>(segment.nodes.size()),
                                 segment.nodes.empty() ? RunPlace{}
-                                                      : placeOf(graph, segment.nodes.front()),
+                                                      : runPlaceOf(graph, segment.nodes.front()),
                                 span.begin,
                                 span.duration};
     }
@@ -92,7 +88,7 @@ RunDivergence divergenceOf(const RunTensorCheck& check, ValueId value, const Ana
     divergence.check = check;
     const GraphIndex& graph = analysis.graph();
     if (const NodeId producer = graph.value(value).producer) {
-        divergence.node = placeOf(graph, producer);
+        divergence.node = runPlaceOf(graph, producer);
         divergence.op = graph.opType(producer);
         divergence.collectives = collectivesOf(plan, graph, producer);
     }

@@ -14,6 +14,7 @@ namespace shardwright {
 
 // What a run found, as the plain values that leave the worker.
 
+RunPlace runPlaceOf(const GraphIndex& graph, NodeId node);  ///< Empty for an invalid id.
 std::map<std::string, RunKindTotal> totalsOf(const CollectiveCounts& counts);
 RunDeviceTiming timingOf(const DeviceTiming& timing, std::int64_t predictedBytes);
 RunTensorCheck checkOf(const TensorCheck& check);

@@ -33,6 +33,20 @@ RunReport fullReport() {
     report.availableBytes = 6;
     report.peakResidentBytes = 7;
     report.startMs = 8.5;
+    report.collectives = {{"all-reduce",
+                           "m",
+                           {"mm2", 2, "layer.0"},
+                           {0, 1},
+                           256,
+                           3,
+                           12.5,
+                           2.5,
+                           1e9,
+                           6.5,
+                           "ring: ..."},
+                          {"send", "", {}, {1, 2}, 16, 4, 1, 0, 2e9, -1, ""}};
+    report.operators = {{1, 2, {"mm1", 0, ""}, "FusedGemm", "fused mm1/x", 4, 17}};
+    report.hardware = "wire";
     return report;
 }
 
@@ -47,7 +61,8 @@ std::vector<RunEvent> someEvents() {
             shard,
             RunTensorCheck{"y", 1, 2, 3, true, "n"},
             fullReport(),
-            RunFailure{RunFailure::Kind::ModelError, "wrong", "SW301"}};
+            RunFailure{RunFailure::Kind::ModelError, "wrong", "SW301"},
+            RunMemory{1, 2000, 3000}};
 }
 
 }  // namespace
@@ -79,6 +94,7 @@ private slots:
             QVERIFY(std::get<RunTensorCheck>(back[6]) == std::get<RunTensorCheck>(events[6]));
             QVERIFY(std::get<RunReport>(back[7]) == fullReport());
             QVERIFY(std::get<RunFailure>(back[8]) == std::get<RunFailure>(events[8]));
+            QVERIFY(std::get<RunMemory>(back[9]) == std::get<RunMemory>(events[9]));
         }
     }
 
@@ -122,6 +138,9 @@ private slots:
         request.timeLimitSeconds = 60;
         request.optimise = false;
         request.intraOpThreads = 2;
+        request.profile = true;
+        request.hardware = "{}";
+        request.hardwareName = "p.json";
         const std::string bytes = encodeRequest(request);
         std::string_view rest = bytes;
         const auto message = takeMessage(rest);
@@ -131,6 +150,7 @@ private slots:
         QCOMPARE(encodeRequest(*back), bytes);
         QCOMPARE(back->modelBytes, request.modelBytes);
         QCOMPARE(back->observe, request.observe);
+        QVERIFY(back->profile && back->hardware == "{}" && back->hardwareName == "p.json");
         QVERIFY(back->verify == VerifyMode::All && !back->optimise && back->warmups == 0);
     }
 };
