@@ -97,7 +97,7 @@ endfunction()
 #   shardwright_plugin(<name> LINK <targets>)
 function(shardwright_plugin name)
     cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
-    file(GLOB sources CONFIGURE_DEPENDS *.h *.cpp *.cu)
+    file(GLOB sources CONFIGURE_DEPENDS *.h *.cpp)
     add_library(${name} MODULE ${sources})
     set_target_properties(${name} PROPERTIES
         CXX_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/shardwright")

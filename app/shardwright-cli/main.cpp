@@ -176,11 +176,11 @@ int main(int argc, char** argv) {
     addModel(*run, common);
     addFormat(*run, common);
     addAnalysis(*run, common);
-    run->add_option("--backend", runs.backend, "Kernels and memory: cpu")
-        ->check(CLI::IsMember({"cpu"}));
+    run->add_option("--backend", runs.backend, "Kernels and memory: cpu or cuda")
+        ->check(CLI::IsMember({"cpu", "cuda"}));
     run->add_option("--transport", runs.transport,
-                    "What connects devices: threads, or mpi (a process each)")
-        ->check(CLI::IsMember({"threads", "mpi"}));
+                    "What connects devices: threads, mpi (a process each) or nccl (a GPU each)")
+        ->check(CLI::IsMember({"threads", "mpi", "nccl"}));
     run->add_option("--mpi-options", runs.mpiOptions,
                     "Words for mpirun, in one argument: '--hostfile hosts'");
     run->add_option("--inputs", runs.inputs,

@@ -130,6 +130,16 @@ Result<std::shared_ptr<const OrtRuntime>> OrtRuntime::load(const std::filesystem
     return std::shared_ptr<const OrtRuntime>(runtime);
 }
 
+bool OrtRuntime::hasProvider(const std::string& name) const {
+    char** names = nullptr;
+    int count = 0;
+    if (!check(m_api.GetAvailableProviders(&names, &count), {}))
+        return false;
+    const bool found = std::find(names, names + count, name) != names + count;
+    (void)check(m_api.ReleaseAvailableProviders(names, count), {});
+    return found;
+}
+
 OrtRuntime::~OrtRuntime() {
     if (m_hostMemory)
         m_api.ReleaseMemoryInfo(m_hostMemory);

@@ -22,6 +22,7 @@ struct OrtMemoryInfo;
 struct OrtAllocator;
 struct OrtTensorTypeAndShapeInfo;
 struct OrtPrepackedWeightsContainer;
+struct OrtCudaOptions;  // OrtCUDAProviderOptionsV2
 
 namespace shardwright {
 
@@ -58,6 +59,8 @@ inline constexpr std::uint32_t kOrtApiVersion = 18;
     X(GetDimensions, 62, OrtStatus*,                                                                                    \
       (const OrtTensorTypeAndShapeInfo* info, std::int64_t* dims, std::size_t rank))                                    \
     X(GetTensorTypeAndShape, 65, OrtStatus*, (const OrtValue* value, OrtTensorTypeAndShapeInfo** out))                  \
+    X(CreateMemoryInfo, 68, OrtStatus*,                                                                                 \
+      (const char* name, int allocator, int device, int kind, OrtMemoryInfo** out))                                     \
     X(CreateCpuMemoryInfo, 69, OrtStatus*, (int allocator, int kind, OrtMemoryInfo** out))                              \
     X(AllocatorFree, 76, OrtStatus*, (OrtAllocator* allocator, void* data))                                             \
     X(GetAllocatorWithDefaultOptions, 78, OrtStatus*, (OrtAllocator** out))                                             \
@@ -70,15 +73,23 @@ inline constexpr std::uint32_t kOrtApiVersion = 18;
     X(ReleaseTensorTypeAndShapeInfo, 99, void, (OrtTensorTypeAndShapeInfo* info))                                       \
     X(ReleaseSessionOptions, 100, void, (OrtSessionOptions* options))                                                   \
     X(SessionEndProfiling, 110, OrtStatus*, (OrtSession* session, OrtAllocator* allocator, char** file))                \
-    X(AddSessionConfigEntry, 130, OrtStatus*, (OrtSessionOptions* options, const char* key, const char* value))   \
+    X(GetAvailableProviders, 125, OrtStatus*, (char*** names, int* count))                                              \
+    X(ReleaseAvailableProviders, 126, OrtStatus*, (char** names, int count))                                            \
+    X(AddSessionConfigEntry, 130, OrtStatus*, (OrtSessionOptions* options, const char* key, const char* value))         \
     X(AddInitializer, 150, OrtStatus*, (OrtSessionOptions* options, const char* name, const OrtValue* value))           \
     X(CreatePrepackedWeightsContainer, 166, OrtStatus*, (OrtPrepackedWeightsContainer** out))                           \
     X(ReleasePrepackedWeightsContainer, 167, void, (OrtPrepackedWeightsContainer* container))                           \
     X(CreateSessionFromArrayWithPrepackedWeightsContainer, 169, OrtStatus*,                                             \
       (const OrtEnv* env, const void* data, std::size_t bytes, const OrtSessionOptions* options,                        \
        OrtPrepackedWeightsContainer* container, OrtSession** out))                                                      \
+    X(AppendExecutionProviderCuda, 204, OrtStatus*, (OrtSessionOptions* options, const OrtCudaOptions* cuda))           \
+    X(CreateCudaOptions, 205, OrtStatus*, (OrtCudaOptions** out))                                                       \
+    X(UpdateCudaOptions, 206, OrtStatus*,                                                                               \
+      (OrtCudaOptions* options, const char* const* keys, const char* const* values, std::size_t count))                 \
+    X(ReleaseCudaOptions, 208, void, (OrtCudaOptions* options))                                                         \
     X(AddExternalInitializers, 210, OrtStatus*,                                                                         \
-      (OrtSessionOptions* options, const char* const* names, const OrtValue* const* values, std::size_t count))
+      (OrtSessionOptions* options, const char* const* names, const OrtValue* const* values, std::size_t count))         \
+    X(UpdateCudaOptionsWithValue, 263, OrtStatus*, (OrtCudaOptions* options, const char* key, void* value))
 // clang-format on
 
 struct OrtFunctions {
@@ -106,6 +117,8 @@ public:
     OrtEnv* environment() const { return m_environment; }
     const OrtMemoryInfo* hostMemory() const { return m_hostMemory; }
     const std::string& version() const { return m_version; }
+    /// Whether it was built with a provider of kernels: "CUDAExecutionProvider".
+    bool hasProvider(const std::string& name) const;
     /// Takes the status. Its message, in one line, or success.
     Result<void> check(OrtStatus* status, const std::string& place) const;
 

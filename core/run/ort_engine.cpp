@@ -66,6 +66,10 @@ public:
         m_runtime->api().ReleaseSession(m_session);
     }
     void setProfiled() { m_profiled = true; }
+    /// Of buffers that are not in the host's memory. Outlives this.
+    void useDeviceMemory(std::shared_ptr<const OrtMemoryInfo> memory) {
+        m_deviceMemory = std::move(memory);
+    }
 
     Result<void> run(std::span<const Buffer> inputs, std::span<Buffer> outputs) override {
         if (inputs.size() != m_inputs.size() || outputs.size() != m_outputs.size())
@@ -106,8 +110,10 @@ private:
             return {};  // ONNX Runtime allocates it.
         auto made = m_runtime->check(
             m_runtime->api().CreateTensorWithDataAsOrtValue(
-                m_runtime->hostMemory(), const_cast<std::byte*>(buffer.data()), buffer.bytes(),
-                buffer.dims().data(), buffer.dims().size(), buffer.elementType(), &value.value),
+                buffer.memory() == MemoryKind::Host ? m_runtime->hostMemory()
+                                                    : m_deviceMemory.get(),
+                const_cast<std::byte*>(buffer.data()), buffer.bytes(), buffer.dims().data(),
+                buffer.dims().size(), buffer.elementType(), &value.value),
             m_place);
         out = value.value;
         return made;
@@ -147,6 +153,7 @@ private:
     std::vector<const char*> m_inputNames, m_outputNames;
     std::string m_place;
     bool m_profiled = false;
+    std::shared_ptr<const OrtMemoryInfo> m_deviceMemory;
 };
 
 class OrtEngine : public KernelEngine {
@@ -157,6 +164,8 @@ public:
             m_settings.weights = std::make_shared<WeightStore>(m_runtime, false);
         // Without run options nothing can be terminated, and all else works.
         (void)m_runtime->check(m_runtime->api().CreateRunOptions(&m_runOptions), {});
+        if (m_settings.cuda.gpu >= 0)
+            nameDeviceMemory();
     }
     ~OrtEngine() override {
         if (m_runOptions)
@@ -220,6 +229,7 @@ public:
                                                           m_runOptions, source);
         if (!m_settings.profilePrefix.empty())
             kernels->setProfiled();
+        kernels->useDeviceMemory(m_deviceMemory);
         return std::unique_ptr<KernelSession>(std::move(kernels));
     }
 
@@ -368,11 +378,46 @@ private:
         for (OrtStatus* status : statuses)
             if (auto set = m_runtime->check(status, source.place); !set)
                 result = set;
-        return result;
+        return result && m_settings.cuda.gpu >= 0 ? addCuda(options, source.place) : result;
+    }
+
+    Result<void> addCuda(OrtSessionOptions* options, const std::string& place) const {
+        const OrtFunctions& api = m_runtime->api();
+        OrtCudaOptions* cuda = nullptr;
+        const std::string gpu = std::to_string(m_settings.cuda.gpu);
+        const char *const keys[] = {"device_id"}, *const values[] = {gpu.c_str()};
+        auto added = m_runtime->check(api.CreateCudaOptions(&cuda), place);
+        if (added)
+            added = m_runtime->check(api.UpdateCudaOptions(cuda, keys, values, 1), place);
+        if (added)
+            added = m_runtime->check(
+                api.UpdateCudaOptionsWithValue(cuda, "user_compute_stream", m_settings.cuda.stream),
+                place);
+        if (added)
+            added = m_runtime->check(api.AppendExecutionProviderCuda(options, cuda), place);
+        if (cuda)
+            api.ReleaseCudaOptions(cuda);
+        return added;
+    }
+
+    /// Where the device's buffers are.
+    void nameDeviceMemory() {
+        constexpr int deviceAllocator = 0, defaultMemory = 0;
+        OrtMemoryInfo* memory = nullptr;
+        // Without it, binding a buffer says so.
+        (void)m_runtime->check(m_runtime->api().CreateMemoryInfo("Cuda", deviceAllocator,
+                                                                 m_settings.cuda.gpu, defaultMemory,
+                                                                 &memory),
+                               {});
+        m_deviceMemory = {memory, [runtime = m_runtime](OrtMemoryInfo* m) {
+                              if (m)
+                                  runtime->api().ReleaseMemoryInfo(m);
+                          }};
     }
 
     Runtime m_runtime;
     OrtEngineOptions m_settings;
+    std::shared_ptr<const OrtMemoryInfo> m_deviceMemory;
     OrtRunOptions* m_runOptions = nullptr;
 };
 

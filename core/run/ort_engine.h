@@ -15,6 +15,12 @@ namespace shardwright {
 enum class GraphOptimisation { Automatic, Full, None };
 inline constexpr std::size_t kManyNodes = 20'000;
 
+/// Kernels of the CUDA provider on this stream, for buffers of device memory.
+struct OrtCudaSettings {
+    int gpu = -1;  ///< Below 0: kernels and buffers of the host.
+    void* stream = nullptr;
+};
+
 struct OrtEngineOptions {
     GraphOptimisation optimisation = GraphOptimisation::Automatic;
     int intraOpThreads = 1;  ///< Per device.
@@ -26,9 +32,11 @@ struct OrtEngineOptions {
     bool spinning = false;
     /// Of all engines of a run in this process; null: each has one of its own.
     std::shared_ptr<WeightStore> weights = nullptr;
+    OrtCudaSettings cuda = {};
 };
 
-/// Kernels of ONNX Runtime's CPU provider, in host memory.
+/// Kernels of ONNX Runtime's CPU provider, in host memory; of another provider, sessions only
+/// (cuda_engine.h).
 std::unique_ptr<KernelEngine> makeOrtEngine(std::shared_ptr<const OrtRuntime> runtime,
                                             const OrtEngineOptions& options);
 

@@ -6,6 +6,7 @@
 #include "plan/views.h"
 #include "rules/user_rules.h"
 #include "run/collective_timings.h"
+#include "run/gpus.h"
 #include "run/inputs.h"
 #include "run/memory.h"
 #include "run/node_checks.h"
@@ -81,6 +82,8 @@ private:
 
     Step load() {
         stage(RunStage::Load);
+        if (auto possible = checkCombination(m_request.backend, m_request.transport); !possible)
+            return failure(Kind::Usage, possible.error());
         if (!m_request.hardware.empty()) {
             auto profile = HardwareProfile::parse(m_request.hardware, m_request.hardwareName);
             if (!profile)
@@ -145,11 +148,9 @@ private:
                                 " devices; each is a thread of this machine, and a run has up to " +
                                 std::to_string(kMostDevices),
                             m_request.modelPath});
-        const int devices =
-            m_analysis->hasConfiguration ? m_analysis->configuration.deviceCount : 1;
-        if (m_processes && m_processes->size() != devices)
+        if (m_processes && m_processes->size() != deviceCount())
             return failure(Kind::Usage,
-                           {"the configuration has " + std::to_string(devices) +
+                           {"the configuration has " + std::to_string(deviceCount()) +
                                 " devices, the run " + std::to_string(m_processes->size()) +
                                 " processes: each device is one process",
                             m_request.modelPath});
@@ -195,7 +196,7 @@ private:
         m_runtime = *runtime;
         m_engine.intraOpThreads = m_request.intraOpThreads;
         m_engine.optimisation = optimises() ? GraphOptimisation::Full : GraphOptimisation::None;
-        m_options.makeEngine = [this](DeviceId) { return makeOrtEngine(m_runtime, m_engine); };
+        m_options.makeEngine = [this](DeviceId device) { return engineOf(device, m_engine); };
         m_options.warmups = m_request.warmups;
         m_options.repeats = m_request.repeats;
         m_options.timeLimitSeconds = m_request.timeLimitSeconds;
@@ -205,8 +206,37 @@ private:
                 return failure(Kind::Failed, folder.error());
             m_profiles = std::move(*folder);
         }
-        m_report.kernels = "ONNX Runtime " + (*runtime)->version() + ", CPU";
+        m_report.kernels = "ONNX Runtime " + (*runtime)->version() +
+                           (m_request.backend == Backend::Cuda ? ", CUDA" : ", CPU");
+        return m_request.backend == Backend::Cuda ? useGpus() : Step();
+    }
+
+    Step useGpus() {
+        auto library = loadCuda();
+        if (!library)
+            return failure(Kind::Usage, library.error());
+        auto gpus = Gpus::prepare(**library, *m_runtime, m_request.transport, deviceCount());
+        if (!gpus)
+            return failure(Kind::Usage, gpus.error());
+        m_gpus = std::move(*gpus);
+        m_options.makeCommunicators = m_gpus->communicators();
         return {};
+    }
+
+    std::unique_ptr<KernelEngine> engineOf(DeviceId device, const OrtEngineOptions& options) const {
+        return m_gpus ? m_gpus->engine(device, m_runtime, options)
+                      : makeOrtEngine(m_runtime, options);
+    }
+
+    int deviceCount() const {
+        return m_analysis->hasConfiguration ? m_analysis->configuration.deviceCount : 1;
+    }
+
+    std::string transportName() const {
+        if (m_processes)
+            return m_processes->name();
+        const std::string name = m_request.transport == Transport::Nccl ? "nccl" : "threads";
+        return m_gpus ? name + ", " + m_gpus->version() : name;
     }
 
     Step readInputs() {
@@ -221,14 +251,16 @@ private:
         return {};
     }
 
-    /// A process that runs one device has no other to share with.
-    bool sharesWeights(const Plan& plan) const { return !m_processes && plan.deviceCount > 1; }
+    /// A process that runs one device has no other to share with; what is shared is in host memory.
+    bool sharesWeights(const Plan& plan) const {
+        return !m_processes && !m_gpus && plan.deviceCount > 1;
+    }
 
     Result<RunResult> executeWith(const Plan& plan, bool sharded, bool measured) {
         RunOptions options = m_options;
         OrtEngineOptions engine = m_engine;
         engine.weights = std::make_shared<WeightStore>(m_runtime, sharesWeights(plan));
-        options.makeEngine = [this, engine](DeviceId) { return makeOrtEngine(m_runtime, engine); };
+        options.makeEngine = [this, engine](DeviceId device) { return engineOf(device, engine); };
         if (sharded)
             options.decorate = m_hooks.decorate;
         if (!measured) {
@@ -247,7 +279,7 @@ private:
                 options.makeEngine = [this, engine](DeviceId device) {
                     OrtEngineOptions own = engine;
                     own.profilePrefix = m_profiles->prefix(device);
-                    return makeOrtEngine(m_runtime, own);
+                    return engineOf(device, own);
                 };
         }
         const RunStage now = sharded ? RunStage::Run : RunStage::Reference;
@@ -357,7 +389,7 @@ private:
         m_report.executed = totalsOf(m_result.executed);
         m_report.bindings = {m_analysis->shapes->usedBindings().begin(),
                              m_analysis->shapes->usedBindings().end()};
-        m_report.transport = m_processes ? m_processes->name() : "threads";
+        m_report.transport = transportName();
         m_report.configuration = m_analysis->hasConfiguration ? m_analysis->configuration.name : "";
         m_report.mesh = m_analysis->hasConfiguration ? m_analysis->configuration.mesh.text() : "";
         m_report.seed = m_request.seed;
@@ -627,6 +659,7 @@ private:
     RunOptions m_options;
     std::shared_ptr<const OrtRuntime> m_runtime;
     OrtEngineOptions m_engine;
+    std::shared_ptr<Gpus> m_gpus;
     InputSet m_inputs;
     std::optional<Tolerances> m_tolerances;
     std::map<ValueId, double> m_rounding;  ///< They differ so much, and their nodes are right.

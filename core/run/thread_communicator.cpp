@@ -71,10 +71,31 @@ private:
     std::string m_reason;
 };
 
+/// The memory of this process.
+class HostMover : public DataMover, MemoryOperations {
+public:
+    MemoryKind memory() const override { return MemoryKind::Host; }
+    Result<void> ready() override { return {}; }
+    Result<void> move(Calls calls, const DeviceGroup& devices, std::size_t rank) override {
+        moveData(calls, devices, rank, *this);
+        return {};
+    }
+
+private:
+    void copy(std::byte* target, const std::byte* source, std::size_t bytes) override {
+        std::memcpy(target, source, bytes);
+    }
+    void join(ReduceKind kind, std::int32_t type, std::span<const std::byte* const> inputs,
+              std::span<std::byte* const> outputs, std::int64_t count) override {
+        reduceElements(kind, type, inputs, outputs, count);
+    }
+};
+
 class ThreadCommunicator : public Communicator {
 public:
-    ThreadCommunicator(std::shared_ptr<World> world, DeviceId device)
-        : m_world(std::move(world)), m_device(device) {}
+    ThreadCommunicator(std::shared_ptr<World> world, DeviceId device,
+                       std::unique_ptr<DataMover> mover)
+        : m_world(std::move(world)), m_device(device), m_mover(std::move(mover)) {}
 
     DeviceId device() const override { return m_device; }
 
@@ -92,6 +113,8 @@ public:
                 return seat.error();
             m_bucket.push_back({*seat, 0});
         }
+        if (auto ready = m_mover->ready(); !ready)
+            return ready;
         for (Entry& entry : m_bucket)
             entry.seat->places = nullptr;
         for (std::size_t i = 0; i < bucket.size(); ++i) {
@@ -122,11 +145,13 @@ public:
             m_calls.clear();
             for (const Meeting::Place& place : *seat.places)
                 m_calls.push_back(&place.calls[number]);
-            done = checkCalls(m_calls, seat.meeting->devices);
+            done = checkCalls(m_calls, seat.meeting->devices, m_mover->memory());
         }
         if (done) {
-            seat.small ? joinSmall(m_calls, seat.rank)
-                       : moveData(m_calls, seat.meeting->devices, seat.rank);
+            if (seat.small)
+                joinSmall(m_calls, seat.rank);
+            else
+                done = m_mover->move(m_calls, seat.meeting->devices, seat.rank);
             m_counter.count(seat.own().calls[number], m_device);
         }
         // Small all-reduces read only scratch memory, which is next written after everybody has
@@ -234,7 +259,8 @@ private:
 
     bool isSmall(const CollectiveCall& call) const {
         return call.kind == CollectiveKind::AllReduce &&
-               call.send.bytes <= m_world->smallAllReduce && call.send.memory == MemoryKind::Host;
+               call.send.bytes <= m_world->smallAllReduce && call.send.memory == MemoryKind::Host &&
+               m_mover->memory() == MemoryKind::Host;
     }
 
     bool awaitGate(Gate& gate, std::uint32_t round) {
@@ -259,6 +285,7 @@ private:
 
     std::shared_ptr<World> m_world;
     const DeviceId m_device;
+    const std::unique_ptr<DataMover> m_mover;
     std::map<DeviceGroup, Seat> m_seats;
     std::vector<Entry> m_bucket;
     std::vector<const CollectiveCall*> m_calls;
@@ -274,7 +301,9 @@ makeThreadCommunicators(int count, const ThreadCommunicatorOptions& options) {
     auto world = std::make_shared<World>(count, options);
     std::vector<std::unique_ptr<Communicator>> ends;
     for (DeviceId device = 0; device < count; ++device)
-        ends.push_back(std::make_unique<ThreadCommunicator>(world, device));
+        ends.push_back(std::make_unique<ThreadCommunicator>(
+            world, device,
+            options.makeMover ? options.makeMover(device) : std::make_unique<HostMover>()));
     return ends;
 }
 

@@ -2,6 +2,9 @@
 #pragma once
 
 #include "run/communicator.h"
+#include "run/data_mover.h"
+
+#include <functional>
 
 #include <memory>
 #include <vector>
@@ -15,6 +18,8 @@ struct ThreadCommunicatorOptions {
     /// Up to this size every thread joins all of an all-reduce by itself; above, one chunk a
     /// thread.
     std::size_t smallAllReduce = 16 * 1024;
+    /// Of each device; empty: host memory.
+    std::function<std::unique_ptr<DataMover>(DeviceId)> makeMover = {};
 };
 
 /// Connects devices 0 .. count-1, each of them one thread of this process, through its memory.

@@ -5,7 +5,6 @@
 #include "run/reduce.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 
 namespace shardwright {
@@ -146,8 +145,8 @@ Result<void> checkMessages(Calls calls, const DeviceGroup& devices, std::size_t 
 }
 
 /// Joins elements [begin, end) bytes of all contributions into `outputs` (already offset).
-void joinRange(Calls calls, ReduceKind kind, std::size_t begin, std::size_t end,
-               std::span<std::byte* const> outputs) {
+void joinRange(MemoryOperations& memory, Calls calls, ReduceKind kind, std::size_t begin,
+               std::size_t end, std::span<std::byte* const> outputs) {
     std::vector<const std::byte*> inputs;
     std::int32_t type = 0;
     std::int64_t size = 1;
@@ -158,10 +157,10 @@ void joinRange(Calls calls, ReduceKind kind, std::size_t begin, std::size_t end,
             size = std::max(1, elementBits(type) / 8);
         }
     if (!inputs.empty())
-        reduceElements(kind, type, inputs, outputs, static_cast<std::int64_t>(end - begin) / size);
+        memory.join(kind, type, inputs, outputs, static_cast<std::int64_t>(end - begin) / size);
 }
 
-void allReduce(Calls calls, std::size_t rank) {
+void allReduce(MemoryOperations& memory, Calls calls, std::size_t rank) {
     const CollectiveCall& call = *calls[rank];
     const std::size_t n = calls.size();
     const auto size = static_cast<std::size_t>(std::max(1, elementBits(call.send.elementType) / 8));
@@ -175,15 +174,17 @@ void allReduce(Calls calls, std::size_t rank) {
     for (const CollectiveCall* call : calls)
         outputs.push_back(call->receive.data + begin);
     if (end > begin)
-        joinRange(calls, call.reduce, begin, end, outputs);
+        joinRange(memory, calls, call.reduce, begin, end, outputs);
 }
 
-void copy(BufferView to, std::size_t offset, const std::byte* from, std::size_t bytes) {
+void copy(MemoryOperations& memory, BufferView to, std::size_t offset, const std::byte* from,
+          std::size_t bytes) {
     if (bytes > 0)
-        std::memcpy(to.data + offset, from, bytes);
+        memory.copy(to.data + offset, from, bytes);
 }
 
-void receiveMessages(Calls calls, const DeviceGroup& devices, std::size_t rank) {
+void receiveMessages(MemoryOperations& memory, Calls calls, const DeviceGroup& devices,
+                     std::size_t rank) {
     std::vector<std::size_t> taken(devices.size(), 0);
     for (const ReceiveMessage& message : calls[rank]->receives) {
         const std::size_t from = rankOf(devices, message.from);
@@ -191,27 +192,27 @@ void receiveMessages(Calls calls, const DeviceGroup& devices, std::size_t rank) 
         for (const SendMessage& sent : calls[from]->sends) {
             if (sent.to != devices[rank] || skip-- != 0)
                 continue;
-            copy(message.data, 0, sent.data.data, sent.data.bytes);
+            copy(memory, message.data, 0, sent.data.data, sent.data.bytes);
             break;
         }
     }
 }
 
-void gatherBlocks(Calls calls, std::size_t rank) {
+void gatherBlocks(MemoryOperations& memory, Calls calls, std::size_t rank) {
     std::size_t offset = 0;
     for (const CollectiveCall* call : calls) {
         const CollectiveCall& from = *call;
         const bool all = from.kind == CollectiveKind::AllGather;
         const std::size_t skip = all ? 0 : sum(from.counts.first(rank));
         const std::size_t bytes = all ? from.send.bytes : from.counts[rank];
-        copy(calls[rank]->receive, offset, from.send.data + skip, bytes);
+        copy(memory, calls[rank]->receive, offset, from.send.data + skip, bytes);
         offset += bytes;
     }
 }
 
 }  // namespace
 
-Result<void> checkCalls(Calls calls, const DeviceGroup& devices) {
+Result<void> checkCalls(Calls calls, const DeviceGroup& devices, MemoryKind memory) {
     const CollectiveCall& first = *calls.front();
     std::int32_t joined = 0;
     for (std::size_t rank = 0; rank < calls.size(); ++rank) {
@@ -221,8 +222,11 @@ Result<void> checkCalls(Calls calls, const DeviceGroup& devices) {
                             "does something else than device " + std::to_string(devices[0]));
         if (hasRoot(call.kind) && !std::binary_search(devices.begin(), devices.end(), call.root))
             return mismatch(call, devices, rank, "names a root outside of the group");
-        if (call.send.memory != MemoryKind::Host || call.receive.memory != MemoryKind::Host)
-            return mismatch(call, devices, rank, "has a buffer that is not in host memory");
+        if ((call.send.data && call.send.memory != memory) ||
+            (call.receive.data && call.receive.memory != memory))
+            return mismatch(call, devices, rank,
+                            memory == MemoryKind::Host ? "has a buffer that is not in host memory"
+                                                       : "has a buffer that is in host memory");
         if (isReduction(call.kind) && call.send.data &&
             !canReduce(call.reduce, call.send.elementType))
             return mismatch(call, devices, rank,
@@ -241,32 +245,32 @@ Result<void> checkCalls(Calls calls, const DeviceGroup& devices) {
     return {};
 }
 
-void moveData(Calls calls, const DeviceGroup& devices, std::size_t rank) {
+void moveData(Calls calls, const DeviceGroup& devices, std::size_t rank, MemoryOperations& memory) {
     const CollectiveCall& call = *calls[rank];
     const CollectiveCall& root = *calls[std::min(rankOf(devices, call.root), calls.size() - 1)];
     std::byte* const own[] = {call.receive.data};
     switch (call.kind) {
-        case CollectiveKind::AllReduce: allReduce(calls, rank); break;
+        case CollectiveKind::AllReduce: allReduce(memory, calls, rank); break;
         case CollectiveKind::Reduce:
             if (devices[rank] == call.root)
-                joinRange(calls, call.reduce, 0, call.receive.bytes, own);
+                joinRange(memory, calls, call.reduce, 0, call.receive.bytes, own);
             break;
         case CollectiveKind::ReduceScatter: {
             const std::size_t begin = sum(call.counts.first(rank));
             if (call.counts[rank] > 0)
-                joinRange(calls, call.reduce, begin, begin + call.counts[rank], own);
+                joinRange(memory, calls, call.reduce, begin, begin + call.counts[rank], own);
             break;
         }
         case CollectiveKind::AllGather:
-        case CollectiveKind::AllToAll: gatherBlocks(calls, rank); break;
+        case CollectiveKind::AllToAll: gatherBlocks(memory, calls, rank); break;
         case CollectiveKind::Broadcast:
-            copy(call.receive, 0, root.send.data, call.receive.bytes);
+            copy(memory, call.receive, 0, root.send.data, call.receive.bytes);
             break;
         case CollectiveKind::Scatter:
-            copy(call.receive, 0, root.send.data + sum(root.counts.first(rank)),
+            copy(memory, call.receive, 0, root.send.data + sum(root.counts.first(rank)),
                  call.receive.bytes);
             break;
-        default: receiveMessages(calls, devices, rank);
+        default: receiveMessages(memory, calls, devices, rank);
     }
 }
 

@@ -39,10 +39,22 @@ struct Meeting {
 /// What each device of a group wants of one group operation, in the order of the devices.
 using Calls = std::span<const CollectiveCall* const>;
 
-/// Whether the calls of all devices of a group fit together; the message says which do not. All
-/// devices find the same.
-Result<void> checkCalls(Calls calls, const DeviceGroup& devices);
-/// Does the part of device number `rank`. Between the gates.
-void moveData(Calls calls, const DeviceGroup& devices, std::size_t rank);
+/// Whether the calls of all devices of a group fit together, all with buffers in `memory`; the
+/// message says which do not. All devices find the same.
+Result<void> checkCalls(Calls calls, const DeviceGroup& devices,
+                        MemoryKind memory = MemoryKind::Host);
+
+/// Copying and joining in one kind of memory.
+class MemoryOperations {
+public:
+    virtual ~MemoryOperations() = default;
+    virtual void copy(std::byte* target, const std::byte* source, std::size_t bytes) = 0;
+    /// As reduceElements().
+    virtual void join(ReduceKind kind, std::int32_t type, std::span<const std::byte* const> inputs,
+                      std::span<std::byte* const> outputs, std::int64_t count) = 0;
+};
+
+/// Does the part of device number `rank`, whose threads see each other's memory. Between the gates.
+void moveData(Calls calls, const DeviceGroup& devices, std::size_t rank, MemoryOperations& memory);
 
 }  // namespace shardwright

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/device_world.h"
 
+#include "run/cuda_mover.h"
+#include "run/gpus.h"
 #include "run/mpi_communicator.h"
+#include "support/device_memory_end.h"
+#include "support/fake_cuda.h"
+
+#include <QtGlobal>
 
 #include <csignal>
 #include <cstdio>
@@ -67,6 +73,19 @@ void unpack(const std::string& text, WorldResult& into) {
 }  // namespace
 
 DeviceWorld::DeviceWorld(std::size_t largestMessage) {
+    const char* chosen = std::getenv("SHARDWRIGHT_TEST_TRANSPORT");
+    const std::string transport = chosen ? chosen : "";
+    m_nccl = transport == "nccl";
+    if (transport == "gpu") {
+        auto loaded = loadCuda();
+        std::string error;
+        if (!loaded || (*loaded)->gpuCount(error) < 1)
+            qFatal("%s", loaded ? error.c_str() : loaded.error().text().c_str());
+        m_cuda = *loaded;
+    } else if (m_nccl || transport == "device") {
+        m_standIn = makeFakeCuda(1);
+        m_cuda = m_standIn.get();
+    }
     if (!isMpi())
         return;
     library().largestMessage = largestMessage > 0 ? largestMessage : std::size_t{1} << 30;
@@ -97,29 +116,46 @@ int DeviceWorld::size() const {
     return m_all ? m_all->size() : 1024;
 }
 
+WorldResult DeviceWorld::runThreads(int devices, const Body& body,
+                                    ThreadCommunicatorOptions options) {
+    std::vector<std::shared_ptr<CudaDevice>> gpus;
+    std::string error;
+    for (int d = 0; m_cuda && d < devices; ++d)
+        gpus.push_back(m_cuda->open(0, error));
+    if (m_cuda) {
+        auto meetings = std::make_shared<NcclMeetings>(*m_cuda);
+        options.makeMover = [this, gpus, meetings](DeviceId d) {
+            const auto& gpu = gpus[static_cast<std::size_t>(d)];
+            return m_nccl ? makeNcclMover(gpu, meetings) : makeDeviceMemoryMover(gpu);
+        };
+    }
+    auto ends = makeThreadCommunicators(devices, options);
+    for (std::size_t d = 0; d < gpus.size(); ++d)
+        ends[d] = std::make_unique<DeviceMemoryEnd>(std::move(ends[d]), gpus[d]);
+    WorldResult world;
+    world.errors.resize(ends.size());
+    world.results.resize(ends.size());
+    std::vector<std::thread> threads;
+    for (std::size_t d = 0; d < ends.size(); ++d)
+        threads.emplace_back([&, d] {
+            auto result = body(static_cast<int>(d), *ends[d]);
+            if (result)
+                world.results[d] = std::move(*result);
+            else
+                world.errors[d] = result.error().text();
+        });
+    for (auto& thread : threads)
+        thread.join();
+    for (const auto& end : ends)
+        add(world.executed, end->executed());
+    return world;
+}
+
 WorldResult DeviceWorld::run(int devices, const Body& body,
                              const ThreadCommunicatorOptions& options) {
+    if (!m_all)
+        return runThreads(devices, body, options);
     WorldResult world;
-    if (!m_all) {
-        auto ends = makeThreadCommunicators(devices, options);
-        world.errors.resize(static_cast<std::size_t>(devices));
-        world.results.resize(static_cast<std::size_t>(devices));
-        std::vector<std::thread> threads;
-        for (int d = 0; d < devices; ++d)
-            threads.emplace_back([&, d] {
-                const auto at = static_cast<std::size_t>(d);
-                auto result = body(d, *ends[at]);
-                if (result)
-                    world.results[at] = std::move(*result);
-                else
-                    world.errors[at] = result.error().text();
-            });
-        for (auto& thread : threads)
-            thread.join();
-        for (const auto& end : ends)
-            add(world.executed, end->executed());
-        return world;
-    }
     std::string own;
     if (m_all->rank() < devices) {
         auto communicator = connectMpi(library(), devices, options.smallAllReduce)->communicator();

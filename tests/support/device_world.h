@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "run/cuda_library.h"
 #include "run/run_processes.h"
 #include "run/thread_communicator.h"
 
@@ -22,6 +23,10 @@ struct WorldResult {
 
 /// A transport under test: threads of this process, or, in a process that mpirun started, this and
 /// the other processes. All of those run the same test, and all get the same results to look at.
+///
+/// $SHARDWRIGHT_TEST_TRANSPORT says what the threads work in: `device`, the memory of a stand-in
+/// for GPUs; `nccl`, the same, connected by a stand-in for NCCL; `gpu`, the memory of the first
+/// GPU.
 class DeviceWorld {
 public:
     using Body = std::function<Result<Bytes>(int device, Communicator&)>;
@@ -39,7 +44,12 @@ public:
     WorldResult run(int devices, const Body& body, const ThreadCommunicatorOptions& options = {});
 
 private:
+    WorldResult runThreads(int devices, const Body& body, ThreadCommunicatorOptions options);
+
     std::unique_ptr<RunProcesses> m_all;  ///< Over mpi.
+    std::unique_ptr<CudaLibrary> m_standIn;
+    CudaLibrary* m_cuda = nullptr;  ///< Where the threads work in device memory.
+    bool m_nccl = false;
 };
 
 }  // namespace shardwright::test
