@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source packaging/build.sh
-packaging/setup.sh --cuda # The plug-in for GPUs is built, and what can be tried of it without one is tested.
+packaging/setup.sh
 build_preset ci
 
 # Prints how many test functions said QSKIP, and why, before ctest's own summary, which comes last.
