@@ -11,6 +11,9 @@ int propagate(const Common& common, const PropagateArguments& arguments) {
     const auto analysed = analysisOptions(common);
     if (!analysed)
         return fail(analysed.error());
+    const auto hardware = hardwareProfile(common);
+    if (!hardware)
+        return fail(hardware.error());
     auto document = Document::open(common.model);
     if (!document)
         return fail(document.error());
@@ -25,7 +28,8 @@ int propagate(const Common& common, const PropagateArguments& arguments) {
     if (!priorities)
         return fail(priorities.error());
     options.axisPriorities = std::move(*priorities);
-    const auto proposals = proposeLayouts(**analysis, options);
+    const auto proposals =
+        proposeLayouts(**analysis, options, {}, *hardware ? &**hardware : nullptr);
     if (!proposals)
         return fail(proposals.error());
     if (common.format == Format::Json)

@@ -108,6 +108,7 @@ int main(int argc, char** argv) {
                       "propagate: AXIS=N, smaller numbers first (0 where not given)");
     infer->add_option("-o,--output", common.output,
                       "propagate: write the model with all proposals accepted");
+    addHardware(*infer, common);
     infer->callback([&] {
         status =
             mode == "propagate" ? cli::propagate(common, propagation) : cli::infer(common, mode);
@@ -200,7 +201,7 @@ int main(int argc, char** argv) {
     run->add_flag("--ignore-memory", runs.ignoreMemory,
                   "Run it even where it needs more memory than there is");
     addHardware(*run, common);
-    run->add_flag("--profile", runs.profile,
+    run->add_flag("--operator-times", runs.profile,
                   "Times of each operator, from ONNX Runtime's profiler");
     run->callback([&] { status = cli::run(common, runs); });
 

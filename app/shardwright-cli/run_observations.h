@@ -9,7 +9,7 @@ namespace shardwright::cli {
 // What a run tells of single collectives and operators.
 
 /// `collectives`, and with a hardware profile `hardware`, `predicted_us` and `measured_us`; with
-/// --profile `operators`.
+/// --operator-times `operators`.
 void addObservations(Json& json, const RunReport& report);
 void printObservations(const RunReport& report);
 

@@ -9,6 +9,7 @@ namespace {
 
 constexpr const char* kKeys = "each row is normalised over all keys";
 constexpr const char* kScore = "each score is a sum along it, before it is normalised";
+constexpr const char* kPastWidth = "the kernel wants past values as wide as past keys";
 constexpr const char* kSides = "query, key and value lie side by side in different widths";
 
 /// [b, heads, t, d], or with the heads in the width: [b, t, (heads d)].
@@ -231,7 +232,9 @@ private:
         m_d = m_maker.whole("d", q.size() == 5 ? q[4] : q[2] / m_heads, kScore);
         // With a bias all three projections are cut alike, so that equal widths are one factor.
         const bool one = self || m_context.hasInput(m_slots.bias);
-        m_e = one ? m_d : m_maker.parallel("e", y[2] / m_heads);
+        m_e = one                                ? m_d
+              : m_context.hasInput(m_slots.past) ? m_maker.whole("e", y[2] / m_heads, kPastWidth)
+                                                 : m_maker.parallel("e", y[2] / m_heads);
     }
 
     /// [b, s, (h d)] or packed [b, s, h, 3, d].

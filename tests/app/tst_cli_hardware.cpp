@@ -17,6 +17,7 @@ private slots:
     void theTextShowsThem();
     void csvHasALineForEachCollective();
     void anInstalledProfileIsFoundByItsName();
+    void fixesOfConflictsArePriced();
     void aProfileThatIsWrongIsRefused_data();
     void aProfileThatIsWrongIsRefused();
 
@@ -59,6 +60,27 @@ void TstCliHardware::collectivesGetTimesAndFormulas() {
     QCOMPARE(entry["cost"].toObject()["latency_us"].toDouble(), 2.0);
     QCOMPARE(result.json()["predicted_us"].toDouble(), entry["predicted_us"].toDouble());
     QCOMPARE(result.json()["hardware"].toString(), "wire");
+}
+
+void TstCliHardware::fixesOfConflictsArePriced() {
+    const QString model = m_folder.filePath("conflict.onnx");
+    const CliResult annotated = runCli(
+        {"annotate", qEnvironmentVariable("SHARDWRIGHT_SOURCE") + "/resources/examples/mlp.onnx",
+         "--mesh", "tp=4", "--shard", "w1:1=tp", "--shard", "w2:1=tp", "-o", model});
+    QVERIFY2(annotated.exitCode == 0, qPrintable(annotated.err));
+    const auto fixes = [&](const QStringList& more) {
+        const QJsonObject json =
+            runCli(QStringList{"infer", model, "--mode", "propagate", "--format", "json"} + more)
+                .json();
+        return json["conflicts"].toArray()[0].toObject()["fixes"].toArray();
+    };
+    QVERIFY(!fixes({}).isEmpty());
+    QVERIFY(fixes({})[0].toObject()["seconds"].isNull());
+    for (const QJsonValue& fix : fixes({"--hardware", m_profile}))
+        QVERIFY(fix.toObject()["bytes"].toDouble() == 0 ||
+                fix.toObject()["seconds"].toDouble() > 0);
+    QVERIFY(fixes({"--hardware", m_profile})[0].toObject()["seconds"].isDouble());
+    QCOMPARE(runCli({"infer", model, "--mode", "propagate", "--hardware", "nothing"}).exitCode, 2);
 }
 
 void TstCliHardware::theTextShowsThem() {
