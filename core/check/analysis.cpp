@@ -97,8 +97,8 @@ struct Analyser::Impl {
         auto piece = std::make_shared<Analysis>(analysis);
         piece->piece = first.nodes;
         std::ranges::sort(piece->piece);
-        const auto same = std::ranges::unique(piece->piece);
-        piece->piece.erase(same.begin(), same.end());
+        piece->piece.erase(std::unique(piece->piece.begin(), piece->piece.end()),
+                           piece->piece.end());
         piece->meaning = run.soFar();
         piece->communication =
             findCommunication(piece->meaningInput(), piece->meaning, *plans, piece->piece);

@@ -61,6 +61,7 @@ inline QString rewritesText(const Rule& rule) {
                                          "RunAsReshape",
                                          "Placeholder",
                                          "LocalPads",
+                                         "PickSlices",
                                          "SetAttribute"};
     std::string text;
     for (const Rewrite& rewrite : rule.rewrites) {
