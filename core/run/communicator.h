@@ -75,7 +75,8 @@ public:
         return {};
     }
     /// As run(), for call number `index` of the bucket. Once started, all of them have to be
-    /// finished, in order, also after an error: others read this device's buffers.
+    /// finished, in order, also after an error: others read this device's buffers, and write into
+    /// what it receives. Results are complete, and buffers free, when all are finished.
     virtual Result<void> finish(std::size_t index) { return run(m_bucket[index]); }
     /// Waits for all devices; not a collective, not counted.
     virtual Result<void> barrier() = 0;

@@ -200,26 +200,32 @@ Result<void> DeviceRunner::startExchanges(int phase) {
     return m_calls.empty() ? Result<void>{} : m_communicator->start(m_calls);
 }
 
-/// All of them, also after an error: other devices read what this one has started to send.
+/// All of them, also after an error: other devices read what this one has started to send. Only
+/// when all are finished is what was received complete, and what was sent nobody's any more.
 Result<void> DeviceRunner::finishExchanges(int phase, Clock::time_point begin) {
     Result<void> result;
+    const auto note = [&](const Result<void>& done, const PhaseExchange& exchange) {
+        if (!done && result)
+            result = placed(done.error(), phase, exchange);
+    };
     auto& exchanges = m_exchanges[static_cast<std::size_t>(phase)];
     for (std::size_t i = 0; i < exchanges.size(); ++i) {
         PhaseExchange& exchange = exchanges[i];
         const std::int64_t waited = m_communicator->waitedNanoseconds();
-        auto done = m_communicator->finish(i);
-        if (done && exchange.transfer.receiveTensor < 0)
-            done = deliver(exchange.transfer, exchange.receive);
-        if (!done && result)
-            result = placed(done.error(), phase, exchange);
-        for (Buffer* message : {&exchange.send, &exchange.receive})
-            if (*message)
-                m_pool.give(std::exchange(*message, Buffer()));
+        note(m_communicator->finish(i), exchange);
+        const bool last = i + 1 == exchanges.size();
+        for (std::size_t d = 0; last && d < exchanges.size(); ++d)
+            if (result && exchanges[d].transfer.receiveTensor < 0)
+                note(deliver(exchanges[d].transfer, exchanges[d].receive), exchanges[d]);
         record({Span::Kind::Exchange, m_program.device, phase, exchange.index, 0, 0, 0,
                 exchange.transfer.exchange->operation.bytes},
                begin, waited);
         begin = Clock::now();
     }
+    for (PhaseExchange& exchange : exchanges)
+        for (Buffer* message : {&exchange.send, &exchange.receive})
+            if (*message)
+                m_pool.give(std::exchange(*message, Buffer()));
     return result;
 }
 

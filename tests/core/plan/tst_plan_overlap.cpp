@@ -50,6 +50,30 @@ private slots:
         QCOMPARE(c.plan().devices[0].segments.size(), std::size_t(3));
     }
 
+    /// A device that is done with one exchange of a phase must not write over what another still
+    /// reads of it, nor read what another has yet to write.
+    void severalExchangesOfAPhaseDoNotDisturbEachOther() {
+        ModelBuilder model;
+        model.input("x", {64, 96, 64});
+        for (int i = 0; i < 4; ++i) {
+            const std::string n = std::to_string(i);
+            model.weight("w" + n, {64, 64})
+                .op("MatMul", {"x", "w" + n}, {"a" + n}, "A" + n)
+                .op("Relu", {"a" + n}, {"y" + n}, "R" + n)
+                .output("y" + n, {64, 96, 64});
+        }
+        for (const std::string mesh : {"tp=2", "tp=4"}) {
+            PlanCase c(model, mesh);
+            // A reduce-scatter, an all-reduce, two all-gathers.
+            c.shard("w0@A0:0=tp").shard("a0@A0:2=tp").shard("w1@A1:0=tp");
+            for (const std::string n : {"2", "3"})
+                c.shard("w" + n + "@A" + n + ":1=tp").shard("a" + n + "@R" + n + ":replicated");
+            for (int round = 0; round < 10; ++round)
+                QCOMPARE(c.verify(), std::string());
+            QCOMPARE(c.collectives(), std::string("1 all-reduce, 1 reduce-scatter, 2 all-gather"));
+        }
+    }
+
     void aSmallBranchOrExchangeIsNotWorthASegment() {
         // The work is large, the all-reduce has 2 rows of 1 KB; then the other way round.
         for (const auto& [rows, inner] : {std::pair{2, 2048}, std::pair{128, 8}}) {
