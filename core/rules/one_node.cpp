@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <exception>
 #include <optional>
 
 namespace shardwright {
@@ -107,8 +108,12 @@ bool fill(onnx::TensorProto& tensor, const std::string& elements) {
 std::optional<onnx::TypeProto> parsedType(const std::string& text) {
     const std::string type = typeText(text);
     onnx::TypeProto parsed;
-    if (!onnx::OnnxParser::Parse(parsed, type).IsOK() || !parsed.has_tensor_type())
+    try {
+        if (!onnx::OnnxParser::Parse(parsed, type).IsOK() || !parsed.has_tensor_type())
+            return std::nullopt;
+    } catch (const std::exception&) {  // The parser's own, of numbers too large for it.
         return std::nullopt;
+    }
     for (const auto& dim : parsed.tensor_type().shape().dim())
         if (dim.has_dim_value() && dim.dim_value() < 0)
             return std::nullopt;

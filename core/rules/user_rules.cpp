@@ -74,6 +74,8 @@ Result<std::string> readUserRules(const std::filesystem::path& file) {
         return Error{"cannot be read", file.string()};
     std::string text(kMaxBytes + 1, '\0');
     stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (stream.bad())  // A folder can be opened.
+        return Error{"cannot be read", file.string()};
     text.resize(static_cast<std::size_t>(stream.gcount()));
     if (text.size() > kMaxBytes)
         return Error{"a file of rules has at most 1 MiB", file.string()};

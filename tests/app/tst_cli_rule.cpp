@@ -159,6 +159,9 @@ void TstCliRule::badUsageExitsWithTwo_data() {
                               << "int64[2]=1,2,3";
     QTest::newRow("huge") << QStringList{"Relu", "--shape", "int64[9999999999]=1"}
                           << "int64[9999999999]=1";
+    QTest::newRow("beyond all numbers")
+        << QStringList{"Relu", "--shape", "99999999999999999999"} << "99999999999999999999";
+    QTest::newRow("a folder of rules") << QStringList{"--list", "--rules", "/"} << "cannot be read";
     QTest::newRow("negative") << QStringList{"Relu", "--shape", "float[-3]"} << "float[-3]";
     QTest::newRow("an attribute") << QStringList{"Relu", "--shape", "4", "--attr", "axis"}
                                   << "axis";
