@@ -289,6 +289,8 @@ Result<PortableAnnotations> PortableAnnotations::fromJson(std::string_view text)
                 std::to_string(read.size() -
                                (lineBreak == std::string_view::npos ? 0 : lineBreak + 1) + 1),
             {}};
+    } catch (const Json::exception&) {
+        return Error{"this is not JSON: a number is too large", {}};
     }
     if (!json.is_object())
         return Error{"this is not a JSON object", {}};

@@ -167,6 +167,8 @@ private slots:
                                  << "this is not JSON: line 1, column 1";
         QTest::newRow("a comma too many") << "{\n  \"version\": 1,\n}"
                                           << "this is not JSON: line 3, column 1";
+        QTest::newRow("a number beyond all numbers") << "1e9999"
+                                                     << "this is not JSON: a number is too large";
         QTest::newRow("a list") << "[]"
                                 << "this is not a JSON object";
         QTest::newRow("another format") << R"({"format": "x"})"
