@@ -88,7 +88,8 @@ public:
         if (!id)
             return number(-2);
         const TensorInfo& info = shapes.of(id);
-        number(info.elementType * 2 + (info.hasRank ? 1 : 0));
+        number(info.elementType);
+        number(info.hasRank ? 1 : 0);
         numbers(info.dims);
     }
     /// Tensors and graphs are left out: no rule reads one.
