@@ -21,11 +21,6 @@ std::string formatted(const char* format, double value) {
     return text;
 }
 
-std::int64_t bytesOf(const Part& part, int bits) {
-    const std::int64_t elements = part.box.count();
-    return saturatingSum(saturatingProduct(elements / 8, bits), (elements % 8 * bits + 7) / 8);
-}
-
 /// Messages and bytes of the device that sends, or receives, most.
 struct Busiest {
     double messages = 0, bytes = 0;
@@ -36,7 +31,7 @@ Busiest busiestOf(const GroupOperation& operation, int elementBits) {
     for (const Part& part : operation.parts) {
         if (part.from == part.to)
             continue;
-        const std::int64_t bytes = bytesOf(part, elementBits);
+        const std::int64_t bytes = saturatingBytes(part.box.count(), elementBits);
         sent[part.from] = saturatingSum(sent[part.from], bytes);
         received[part.to] = saturatingSum(received[part.to], bytes);
         receivers[part.from].insert(part.to);

@@ -31,10 +31,6 @@ std::string collectiveName(CollectiveKind kind) {
 
 namespace {
 
-std::int64_t bitsToBytes(std::int64_t elements, int bits) {
-    return saturatingSum(saturatingProduct(elements / 8, bits), (elements % 8 * bits + 7) / 8);
-}
-
 /// Chooses for each receiver the device that it takes a piece from.
 class SourceChoice {
 public:
@@ -263,7 +259,7 @@ ReshardPlan planReshard(const std::vector<SourcePiece>& sources, ReduceKind redu
     plan.kind = plan.groups.front().kind;
     std::vector<DeviceGroup> devices;
     for (GroupOperation& group : plan.groups) {
-        group.bytes = bitsToBytes(elementsOf(group), elementBits);
+        group.bytes = saturatingBytes(elementsOf(group), elementBits);
         devices.push_back(group.devices);
     }
     if (auto axes = axesOfGroups(mesh, devices))
@@ -323,7 +319,7 @@ std::map<DeviceId, std::int64_t> sentBytes(const GroupOperation& group, int bits
             for (const Part& part : group.parts)
                 if (part.from != part.to)
                     sent[part.from] =
-                        saturatingSum(sent[part.from], bitsToBytes(part.box.count(), bits));
+                        saturatingSum(sent[part.from], saturatingBytes(part.box.count(), bits));
     }
     return sent;
 }

@@ -25,4 +25,9 @@ inline std::int64_t saturatingShare(std::int64_t amount, std::int64_t times, std
                          saturatingProduct(amount % parts, times) / parts);
 }
 
+/// Bytes of so many elements of `bits` bits, those below a byte packed.
+inline std::int64_t saturatingBytes(std::int64_t elements, int bits) {
+    return saturatingSum(saturatingProduct(elements / 8, bits), (elements % 8 * bits + 7) / 8);
+}
+
 }  // namespace shardwright

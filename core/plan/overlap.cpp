@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/overlap.h"
 
+#include "model/saturating.h"
+
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -40,14 +43,17 @@ private:
                         awaited || (output >= 0 && m_awaited[static_cast<std::size_t>(output)]);
                 step->beside = !awaited;
                 if (!awaited) {
-                    m_work[{step->device, step->phase}] += bytesOf(*step);
+                    std::int64_t& work = m_work[{step->device, step->phase}];
+                    work = saturatingSum(work, bytesOf(*step));
                     continue;
                 }
             } else if (step->kind == DraftStep::Kind::Exchange) {
                 const GroupOperation& operation =
                     m_draft.exchanges[static_cast<std::size_t>(step->exchange)].operation;
-                for (const DeviceId device : operation.devices)
-                    m_exchanged[{device, step->phase}] += operation.bytes;
+                for (const DeviceId device : operation.devices) {
+                    std::int64_t& exchanged = m_exchanged[{device, step->phase}];
+                    exchanged = saturatingSum(exchanged, operation.bytes);
+                }
             }
             for (const int input : step->inputs)
                 if (input >= 0 && producedIn(local(input), step->phase))
@@ -65,8 +71,10 @@ private:
         for (const auto* locals : {&step.inputs, &step.outputs})
             for (const int id : *locals)
                 if (id >= 0 && local(id).sized)
-                    bytes += storageBytes(m_context.info(local(id).value).elementType,
-                                          local(id).box.count());
+                    bytes = saturatingSum(
+                        bytes, std::max<std::int64_t>(
+                                   0, storageBytes(m_context.info(local(id).value).elementType,
+                                                   local(id).box.count())));
         return bytes;
     }
 

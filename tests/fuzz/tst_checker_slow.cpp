@@ -20,7 +20,7 @@ private slots:
 
     void nothingIsFound() {
         QVERIFY(writeSeedModels(m_fuzz.seeds(), 12) > 3);
-        const QString found = m_fuzz.run(30, {"-max_len=16384", "-runs=700"});
+        const QString found = m_fuzz.run(30, 700, {"-max_len=16384"});
         QVERIFY2(found.isEmpty(), qPrintable(found));
     }
 };

@@ -20,7 +20,7 @@ private slots:
 
     void nothingIsFound() {
         QVERIFY(writeSeedModels(m_fuzz.seeds(), 12) > 3);
-        const QString found = m_fuzz.run(25, {"-max_len=16384", "-runs=1000"});
+        const QString found = m_fuzz.run(25, 1000, {"-max_len=16384"});
         QVERIFY2(found.isEmpty(), qPrintable(found));
     }
 

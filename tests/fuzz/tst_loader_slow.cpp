@@ -20,7 +20,7 @@ private slots:
 
     void nothingIsFound() {
         QVERIFY(writeSeedModels(m_fuzz.seeds(), 24) > 3);
-        const QString found = m_fuzz.run(25, {"-max_len=32768", "-runs=800"});
+        const QString found = m_fuzz.run(25, 800, {"-max_len=32768"});
         QVERIFY2(found.isEmpty(), qPrintable(found));
     }
 

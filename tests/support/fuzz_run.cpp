@@ -40,7 +40,7 @@ FuzzRun::FuzzRun(std::string name)
     : m_name(std::move(name)), m_folder(qEnvironmentVariable("SHARDWRIGHT_FUZZERS").toStdString()) {
 }
 
-QString FuzzRun::run(int share, const QStringList& options) {
+QString FuzzRun::run(int share, int runs, const QStringList& options) {
     bool given = false;
     const int total = qEnvironmentVariableIntValue("SHARDWRIGHT_FUZZ_SECONDS", &given);
     const int seconds = std::max(1, (given ? total : 60) * share / 100);
@@ -56,6 +56,8 @@ QString FuzzRun::run(int share, const QStringList& options) {
                           "-artifact_prefix=" + textOf(findings / m_name) + "-"};
     if (std::filesystem::exists(dictionary()))
         arguments << "-dict=" + textOf(dictionary());
+    if (!given)
+        arguments << "-runs=" + QString::number(runs);
     arguments << options << textOf(corpus) << textOf(seeds());
 
     QProcess process;

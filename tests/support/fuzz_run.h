@@ -24,9 +24,10 @@ public:
     std::filesystem::path seeds() const { return m_folder / "seeds" / m_name; }
     std::filesystem::path dictionary() const { return m_folder / (m_name + ".dict"); }
 
-    /// The seeds, then new inputs for `share` percent of $SHARDWRIGHT_FUZZ_SECONDS (60). Gives what
-    /// was found, with the file that does it again; empty: nothing.
-    QString run(int share, const QStringList& options = {});
+    /// The seeds, then new inputs from a fixed seed: `runs` of them, or for `share` percent of 60 s
+    /// if that is sooner; where $SHARDWRIGHT_FUZZ_SECONDS says how long, for `share` percent of
+    /// that. Gives what was found, with the file that does it again; empty: nothing.
+    QString run(int share, int runs, const QStringList& options = {});
 
     /// Covered and all lines of one file, in what has been run.
     struct Lines {

@@ -7,6 +7,7 @@
 #include "sharding/shard_text.h"
 #include "support/communicator_fault.h"
 #include "support/model_builder.h"
+#include "support/run_recorder.h"
 
 #include <QFile>
 #include <QJsonArray>
@@ -53,29 +54,6 @@ std::string wire() {
     profile.name = "wire";
     profile.links.push_back({"wire", {}, 0, 3e-6, 1e9, {}});
     return profile.text();
-}
-
-struct Recorder {
-    std::vector<RunEvent> events;
-    EventSink sink() {
-        return [this](const RunEvent& event) { events.push_back(event); };
-    }
-    template <class E>
-    std::vector<E> all() const {
-        std::vector<E> found;
-        for (const RunEvent& event : events)
-            if (const auto* e = std::get_if<E>(&event))
-                found.push_back(*e);
-        return found;
-    }
-};
-
-RunReport reportOf(const RunOutcome& outcome) {
-    if (const auto* failure = std::get_if<RunFailure>(&outcome)) {
-        qWarning("%s: %s", failure->place.c_str(), failure->message.c_str());
-        return {};
-    }
-    return std::get<RunReport>(outcome);
 }
 
 /// Does nothing of the collective before something is true, for up to ten seconds.

@@ -5,6 +5,7 @@
 #include "sharding/shard_text.h"
 #include "support/communicator_fault.h"
 #include "support/model_builder.h"
+#include "support/run_recorder.h"
 #include "support/shared_files.h"
 
 #include <QFile>
@@ -40,29 +41,6 @@ ModelBuilder mlp() {
         .op("Relu", {"h"}, {"a"}, "act")
         .op("MatMul", {"a", "w2"}, {"y"}, "mm2");
     return builder.output("y", {4, 16});
-}
-
-struct Recorder {
-    std::vector<RunEvent> events;
-    EventSink sink() {
-        return [this](const RunEvent& event) { events.push_back(event); };
-    }
-    template <class E>
-    std::vector<E> all() const {
-        std::vector<E> found;
-        for (const RunEvent& event : events)
-            if (const auto* e = std::get_if<E>(&event))
-                found.push_back(*e);
-        return found;
-    }
-};
-
-RunReport reportOf(const RunOutcome& outcome) {
-    if (const auto* failure = std::get_if<RunFailure>(&outcome)) {
-        qWarning("%s: %s", failure->place.c_str(), failure->message.c_str());
-        return {};
-    }
-    return std::get<RunReport>(outcome);
 }
 
 QString failureOf(const RunOutcome& outcome) {
