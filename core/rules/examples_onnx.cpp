@@ -163,7 +163,7 @@ constexpr Row kRows[] = {
     {"Range", "() => (y) <int64 start = {0}, int64 limit = {8}, int64 step = {1}> { y = Range(start, limit, step) }"},
     {"Shape", "(float[4,6] x) => (y) { y = Shape(x) }"},
     {"Size", "(float[4,6] x) => (y) { y = Size(x) }"},
-    {"Bernoulli", "(float[4,6] x) => (y) { y = Bernoulli(x) }"},
+    {"Bernoulli", "(float[12,16] x) => (y) { y = Bernoulli(x) }"},
     {"Multinomial", "(float[4,6] x) => (y) { y = Multinomial<sample_size = 8>(x) }"},
     {"RandomNormal", "() => (y) { y = RandomNormal<shape = [4, 6]>() }"},
     {"RandomUniform", "() => (y) { y = RandomUniform<shape = [4, 6]>() }"},
