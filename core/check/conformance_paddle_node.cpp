@@ -273,6 +273,9 @@ void readSoftmax(Reader& r) {
     r.onnx() = {{"axis", r.axis("axis", r.rank(0))}};
 }
 
+/// By the operator names of Paddle's own schema: what each calls its attributes and how it counts
+/// dimensions. No rule of an operator is in here: axes go by that of the ONNX operator that comes
+/// out, and `traits` say where Paddle's operator goes its own way (docs/conformance.md).
 using Read = void (*)(Reader&);
 const std::map<std::string, Read>& readers() {
     static const std::map<std::string, Read> table = {{"matmul", readMatMul},

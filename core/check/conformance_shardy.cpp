@@ -90,6 +90,8 @@ struct CaseNode {
     explicit CaseNode(const Json& json) {
         node.op = json.at("onnx_op").get<std::string>();
         node.attributes = json.value("attrs", Json::object());
+        // The schema's own spelling: it writes transposed operands and the shape of a reshape in
+        // other places than ONNX does. Nothing of a rule depends on the names of operators here.
         const char* flags[] = {"transA", "transB"};
         const Json& inputs = json.at("inputs");
         for (std::size_t i = 0; i < inputs.size(); ++i) {
