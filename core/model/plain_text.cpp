@@ -2,40 +2,12 @@
 #include "model/plain_text.h"
 
 #include <algorithm>
-#include <cstdint>
 
 namespace shardwright {
 
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-/// The code point at the front and its length in bytes; length 0: not UTF-8.
-struct Character {
-    std::uint32_t code = 0;
-    std::size_t length = 0;
-};
-
-Character firstOf(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned char lead = byte(0);
-    const std::size_t length = lead < 0x80                    ? 1
-                               : lead >= 0xC2 && lead <= 0xDF ? 2
-                               : lead >= 0xE0 && lead <= 0xEF ? 3
-                               : lead >= 0xF0 && lead <= 0xF4 ? 4
-                                                              : 0;
-    if (length == 0 || length > text.size())
-        return {};
-    std::uint32_t code = length == 1 ? lead : lead & (0xFFU >> (length + 1));
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xC0U) != 0x80U)
-            return {};
-        code = code << 6 | (byte(i) & 0x3FU);
-    }
-    const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-    const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-    return overlong || surrogate || code > 0x10FFFF ? Character{} : Character{code, length};
-}
 
 bool isUnsafe(std::uint32_t code) {
     const bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
@@ -71,11 +43,32 @@ void addWord(std::string& line, std::string_view word) {
 
 }  // namespace
 
+Utf8Character firstCharacter(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned char lead = byte(0);
+    const std::size_t length = lead < 0x80                    ? 1
+                               : lead >= 0xC2 && lead <= 0xDF ? 2
+                               : lead >= 0xE0 && lead <= 0xEF ? 3
+                               : lead >= 0xF0 && lead <= 0xF4 ? 4
+                                                              : 0;
+    if (length == 0 || length > text.size())
+        return {};
+    std::uint32_t code = length == 1 ? lead : lead & (0xFFU >> (length + 1));
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((byte(i) & 0xC0U) != 0x80U)
+            return {};
+        code = code << 6 | (byte(i) & 0x3FU);
+    }
+    const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
+    const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+    return overlong || surrogate || code > 0x10FFFF ? Utf8Character{} : Utf8Character{code, length};
+}
+
 std::string oneLine(std::string_view text) {
     std::string safe;
     safe.reserve(text.size());
     while (!text.empty()) {
-        const Character character = firstOf(text);
+        const Utf8Character character = firstCharacter(text);
         if (character.length == 0 || isUnsafe(character.code))
             safe += kReplacement;
         else

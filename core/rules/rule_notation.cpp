@@ -8,10 +8,14 @@
 // dim     = "1" | factor | "(" factor { factor } ")" ;
 // factor  = name [ ".." ] [ "^" | "~" | "+" [ "sum" | "prod" | "min" | "max" | "and" | "or" ] ] ;
 // item    = name "=" ( attribute | number | '"' reason '"' ) ;
-// A comment runs from "#" to the end of the line.
+// A comment runs from "#" to the end of the line. The text is UTF-8; what is not ASCII stands in
+// comments and reasons only.
 #include "rules/rule_notation.h"
 
+#include "model/plain_text.h"
+
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <set>
 
@@ -24,7 +28,7 @@ constexpr std::size_t kMaxBytes = 1 << 20;
 constexpr std::size_t kMaxTensors = 1024, kMaxDims = 256, kMaxFactors = 4096;
 
 struct Token {
-    enum class Kind { Name, Number, Text, Mark, End };
+    enum class Kind { Name, Number, Text, Mark, Foreign, End };
     Kind kind = Kind::End;
     std::string text;
     int line = 1, column = 1;
@@ -39,6 +43,9 @@ bool isDigit(char c) {
 bool isNamePart(char c) {
     return isNameStart(c) || isDigit(c);
 }
+bool isAscii(char c) {
+    return static_cast<unsigned char>(c) < 0x80;
+}
 
 class Failure {
 public:
@@ -47,8 +54,44 @@ public:
     std::string message;
 };
 
+/// Lines end with LF, CR LF, or a CR alone.
+bool endsLine(std::string_view text, std::size_t at) {
+    return text[at] == '\n' ||
+           (text[at] == '\r' && (at + 1 == text.size() || text[at + 1] != '\n'));
+}
+
+std::string codePoint(std::uint32_t code) {
+    char text[16];
+    std::snprintf(text, sizeof text, "U+%04X", static_cast<unsigned>(code));
+    return text;
+}
+
+/// What no editor of text writes: other encodings, binary files.
+void checkCharacters(std::string_view text) {
+    Token place;
+    for (std::size_t at = 0; at < text.size();) {
+        const Utf8Character character = firstCharacter(text.substr(at));
+        if (character.length == 0) {
+            char byte[8];
+            std::snprintf(byte, sizeof byte, "0x%02X", static_cast<unsigned char>(text[at]));
+            throw Failure(place, std::string("this is not UTF-8 text (byte ") + byte + ")");
+        }
+        const bool blank = text[at] == '\n' || text[at] == '\r' || text[at] == '\t';
+        if ((character.code < 0x20 && !blank) || (character.code >= 0x7F && character.code < 0xA0))
+            throw Failure(place, "a file of rules has no control characters (" +
+                                     codePoint(character.code) + ")");
+        ++place.column;
+        if (endsLine(text, at)) {
+            ++place.line;
+            place.column = 1;
+        }
+        at += character.length;
+    }
+}
+
 class Lexer {
 public:
+    /// Of text that checkCharacters has seen.
     explicit Lexer(std::string_view text) : m_text(text) { m_next = scan(); }
 
     const Token& peek() const { return m_next; }
@@ -63,7 +106,7 @@ private:
         return m_at + offset < m_text.size() ? m_text[m_at + offset] : '\0';
     }
     void step() {
-        if (at() == '\n') {
+        if (endsLine(m_text, m_at)) {
             ++m_line;
             m_column = 1;
         } else if ((static_cast<unsigned char>(at()) & 0xC0) != 0x80) {
@@ -71,12 +114,13 @@ private:
         }
         ++m_at;
     }
+    bool atLineEnd() const { return m_at < m_text.size() && (at() == '\n' || at() == '\r'); }
 
     Token scan() {
         while (m_at < m_text.size() &&
                (at() == ' ' || at() == '\t' || at() == '\r' || at() == '\n' || at() == '#'))
             if (at() == '#')
-                while (m_at < m_text.size() && at() != '\n')
+                while (m_at < m_text.size() && !atLineEnd())
                     step();
             else
                 step();
@@ -86,14 +130,13 @@ private:
         if (m_at == m_text.size())
             return token;
         const std::size_t begin = m_at;
-        if (isNameStart(at())) {
-            token.kind = Token::Kind::Name;
-            while (isNamePart(at()))
+        if (isNameStart(at()) || isDigit(at()) || !isAscii(at())) {
+            token.kind = isDigit(at()) ? Token::Kind::Number : Token::Kind::Name;
+            while (isNamePart(at()) || !isAscii(at()))
                 step();
-        } else if (isDigit(at())) {
-            token.kind = Token::Kind::Number;
-            while (isNamePart(at()))
-                step();
+            const std::string_view word = m_text.substr(begin, m_at - begin);
+            if (!std::all_of(word.begin(), word.end(), isAscii))
+                token.kind = Token::Kind::Foreign;
         } else if (at() == '"') {
             return text(std::move(token));
         } else {
@@ -112,7 +155,7 @@ private:
         token.kind = Token::Kind::Text;
         step();
         while (m_at < m_text.size() && at() != '"') {
-            if (at() == '\n')
+            if (atLineEnd())
                 break;
             if (at() == '\\' && (at(1) == '"' || at(1) == '\\'))
                 step();
@@ -137,14 +180,40 @@ public:
 
     std::vector<WrittenRule> run() {
         std::vector<WrittenRule> rules;
-        while (m_lexer.peek().kind != Token::Kind::End)
+        while (m_lexer.peek().kind != Token::Kind::End) {
             rules.push_back(rule());
+            refuseRepeated(rules.back());
+        }
         return rules;
     }
 
 private:
+    /// Several rules of one operator are alternatives, of which an equal one is never reached.
+    void refuseRepeated(const WrittenRule& rule) {
+        std::string text = rule.domain + "::" + rule.op + ":" + writtenText(rule);
+        for (const WrittenRule::Factor& factor : rule.factors)
+            text += "," + factor.name + "=" + factor.attribute + "=" + std::to_string(factor.size);
+        const auto [before, added] = m_rules.try_emplace(std::move(text), rule.line, rule.column);
+        if (!added)
+            throw Failure({Token::Kind::Name, rule.op, rule.line, rule.column},
+                          "the same rule of `" + rule.op + "` is in " +
+                              placeText(before->second.first, before->second.second));
+    }
+
+    static std::string placeText(int line, int column) {
+        return "line " + std::to_string(line) + ", column " + std::to_string(column);
+    }
+
     static std::string shown(const Token& token) {
-        return token.kind == Token::Kind::End ? "the end of the file" : "`" + token.text + "`";
+        if (token.kind == Token::Kind::End)
+            return "the end of the file";
+        const std::string quoted = "`" + token.text + "`";
+        const auto foreign = std::find_if_not(token.text.begin(), token.text.end(), isAscii);
+        if (token.kind != Token::Kind::Foreign || foreign == token.text.end())
+            return quoted;
+        const auto offset = static_cast<std::size_t>(foreign - token.text.begin());
+        return quoted + " (names have letters from a to z, digits and `_`, not " +
+               codePoint(firstCharacter(std::string_view(token.text).substr(offset)).code) + ")";
     }
 
     [[noreturn]] static void expected(const Token& found, const std::string& what) {
@@ -176,6 +245,8 @@ private:
     WrittenRule rule() {
         m_rule = {};
         m_numbers.clear();
+        m_given.clear();
+        m_attributes.clear();
         m_rule.line = m_lexer.peek().line;
         m_rule.column = m_lexer.peek().column;
         operatorName();
@@ -309,9 +380,8 @@ private:
         const WrittenRule::Factor& before = m_rule.factors[static_cast<std::size_t>(known->second)];
         if (before.kind != factor.kind || before.reduce != factor.reduce ||
             before.many != factor.many)
-            throw Failure(named, "`" + factor.name + "` is marked differently than in line " +
-                                     std::to_string(before.line) + ", column " +
-                                     std::to_string(before.column));
+            throw Failure(named, "`" + factor.name + "` is marked differently than in " +
+                                     placeText(before.line, before.column));
         return known->second;
     }
 
@@ -339,6 +409,7 @@ private:
         WrittenRule::Factor& factor = m_rule.factors[static_cast<std::size_t>(known->second)];
         need("=");
         const Token value = m_lexer.take();
+        refuseSecond(known->second, named, value);
         if (value.kind == Token::Kind::Text) {
             if (factor.kind != FactorKind::Whole && factor.kind != FactorKind::Neighbour)
                 throw Failure(value, "only a factor marked ^ or ~ has a reason");
@@ -352,6 +423,23 @@ private:
         } else {
             expected(value, "an attribute, a number or a reason in double quotes");
         }
+    }
+
+    /// A factor has one size, and one reason; an attribute names the size of one factor.
+    void refuseSecond(int factor, const Token& named, const Token& value) {
+        const bool reason = value.kind == Token::Kind::Text;
+        const auto [before, added] = m_given.try_emplace({factor, reason}, named);
+        if (!added)
+            throw Failure(named, std::string(reason ? "the reason" : "the size") + " of `" +
+                                     named.text + "` is given in " +
+                                     placeText(before->second.line, before->second.column) +
+                                     " already");
+        if (value.kind != Token::Kind::Name)
+            return;
+        const auto [other, first] = m_attributes.try_emplace(value.text, named);
+        if (!first)
+            throw Failure(value, "`" + value.text + "` names the size of `" + other->second.text +
+                                     "` already");
     }
 
     static std::int64_t number(const Token& token) {
@@ -407,6 +495,9 @@ private:
     Lexer m_lexer;
     WrittenRule m_rule;
     std::map<std::string, int> m_numbers;
+    std::map<std::pair<int, bool>, Token> m_given;  ///< By factor: where its size and reason are.
+    std::map<std::string, Token> m_attributes;      ///< To the factor whose size it names.
+    std::map<std::string, std::pair<int, int>> m_rules;  ///< To line and column.
 };
 
 }  // namespace
@@ -414,7 +505,11 @@ private:
 Result<std::vector<WrittenRule>> parseRules(std::string_view text, const std::string& file) {
     if (text.size() > kMaxBytes)
         return Error{"a file of rules has at most 1 MiB", file};
+    if (constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+        text.starts_with(kByteOrderMark))
+        text.remove_prefix(kByteOrderMark.size());
     try {
+        checkCharacters(text);
         return Parser(text).run();
     } catch (const Failure& failure) {
         return Error{failure.message, file + ":" + std::to_string(failure.at.line) + ":" +
@@ -446,7 +541,8 @@ std::string ruleNotation(const Rule& rule) {
         if (factor.reason.empty())
             continue;
         text += ", " + factor.name + " = \"";
-        for (const char c : factor.reason)
+        // Names of a hostile model need not be text.
+        for (const char c : oneLine(factor.reason))
             text += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
         text += "\"";
     }

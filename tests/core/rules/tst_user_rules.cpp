@@ -178,8 +178,76 @@ private slots:
             "r.txt:1:25: a text in double quotes ends on its own line");
         row("characters", "# ä\nFoo: a -> a where a = \"ä\" ä;",
             "r.txt:2:23: only a factor marked ^ or ~ has a reason");
+        row("after a text", "Foo: a^ -> a^ where a = \"äöü\" x;",
+            "r.txt:1:31: expected `where` or `;`, found `x`");
+        row("two sizes", "Foo: a -> a where a = 4,\n a = 5;",
+            "r.txt:2:2: the size of `a` is given in line 1, column 19 already");
+        row("two equal sizes", "Foo: a -> a where a = 4, a = 4;",
+            "r.txt:1:26: the size of `a` is given in line 1, column 19 already");
+        row("a size and an attribute", "Foo: a -> a where a = 4, a = heads;",
+            "r.txt:1:26: the size of `a` is given in line 1, column 19 already");
+        row("two reasons", "Foo: a^ -> a^ where a = \"x\", a = \"y\";",
+            "r.txt:1:30: the reason of `a` is given in line 1, column 21 already");
+        row("a size and a reason", "Foo: a^ -> a^ where a = 4, a = \"y\";", "fine");
+        row("one attribute twice", "Foo: a b -> a b where a = heads, b = heads;",
+            "r.txt:1:38: `heads` names the size of `a` already");
+        row("the next rule", "Foo: a -> a where a = n; Bar: a -> a where a = n;", "fine");
+        row("a rule twice", "Foo: a -> a;\nai.onnx::Foo: a -> a;",
+            "r.txt:2:1: the same rule of `Foo` is in line 1, column 1");
+        row("alternatives", "Foo: a -> a where a = 2; Foo: a -> a; b::Foo: a -> a;", "fine");
+        row("a mark of the order of bytes",
+            "\xEF\xBB\xBF"
+            "Foo",
+            "r.txt:1:4: expected `:`, found the end of the file");
+        row("that mark inside",
+            "Foo: \xEF\xBB\xBF"
+            "oo",
+            "r.txt:1:6: expected a tensor: its factors, `.`, `_` or `(shape)`, found `\uFEFFoo` "
+            "(names have letters from a to z, digits and `_`, not U+FEFF)");
+        row("a foreign name", "# ö\nFoo: a b -> a Föö;",
+            "r.txt:2:15: expected `where` or `;`, found `Föö` (names have letters from a to z, "
+            "digits and `_`, not U+00F6)");
+        row("an arrow", "Foo: a → a;",
+            "r.txt:1:8: expected `->`, found `→` (names have letters from a to z, digits and `_`, "
+            "not U+2192)");
+        row("line ends of Windows", "# one\r\nFoo: a ->\r\n\tb;",
+            "r.txt:2:6: `a` is in no output; mark it + where it is summed, ^ where it must be "
+            "whole");
+        row("line ends of old", "# one\rFoo: a ->\r\tb c;\r",
+            "r.txt:2:6: `a` is in no output; mark it + where it is summed, ^ where it must be "
+            "whole");
+        row("a text over such", "Foo: a^ -> a^ where a = \"x\r\";",
+            "r.txt:1:25: a text in double quotes ends on its own line");
+        row("a tab is a character", "\tFoo:\ta -> ?;",
+            "r.txt:1:12: expected a tensor: its factors, `.`, `_` or `(shape)`, found `?`");
         row("mark", "Foo: a -> a where a = ?;",
             "r.txt:1:23: expected an attribute, a number or a reason in double quotes, found `?`");
+    }
+    void whatIsNoTextIsRefused_data() {
+        QTest::addColumn<QByteArray>("text");
+        QTest::addColumn<QString>("error");
+        QTest::newRow("NUL") << QByteArray("Foo: a\0-> a;", 12)
+                             << "r.txt:1:7: a file of rules has no control characters (U+0000)";
+        QTest::newRow("in a comment") << QByteArray("# ö\n#\x1b[31m\n")
+                                      << "r.txt:2:2: a file of rules has no control characters "
+                                         "(U+001B)";
+        QTest::newRow("Latin 1") << QByteArray("Foo: a^ -> a^ where a = \"ö f\xFCr\";")
+                                 << "r.txt:1:29: this is not UTF-8 text (byte 0xFC)";
+        QTest::newRow("cut") << QByteArray("# \xC3")
+                             << "r.txt:1:3: this is not UTF-8 text (byte 0xC3)";
+        QTest::newRow("UTF-16") << QByteArray("\xFF\xFE#\0", 4)
+                                << "r.txt:1:1: this is not UTF-8 text (byte 0xFF)";
+    }
+    void whatIsNoTextIsRefused() {
+        QFETCH(QByteArray, text);
+        QFETCH(QString, error);
+        QCOMPARE(errorOf(text.toStdString()), error);
+    }
+    void longLinesAreRead() {
+        std::string text = "Foo: a -> a where a = 4; #";
+        text.append(500000, 'x').append("\n").append(400000, ' ').append("?");
+        QCOMPARE(errorOf(text),
+                 QStringLiteral("r.txt:2:400001: expected the name of an operator, found `?`"));
     }
     void errorsNameLineAndColumn() {
         QFETCH(QString, text);
@@ -194,6 +262,7 @@ private slots:
             dims += "1 ";
         QVERIFY(errorOf(dims + "-> .;").endsWith("a tensor has at most 256 dimensions"));
         QVERIFY(errorOf("Foo: " + std::string(500000, '(')) != "fine");
+        QVERIFY(errorOf("Foo: " + std::string(500000, 'a') + " -> ?") != "fine");
         const std::string valid = "com.example::Foo: b.. (h d^), k+max -> b.. (h d^) where h = 3, "
                                   "d = \"x\"; Foo: (shape), _, once . -> .;";
         QCOMPARE(errorOf(valid), QStringLiteral("fine"));
