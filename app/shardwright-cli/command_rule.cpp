@@ -131,7 +131,7 @@ int rule(const RuleArguments& arguments) {
     else
         std::cout << ruleText(**analysis);
     const bool wrong = (*analysis)->count(Severity::Error) > 0;
-    return wrong || !(*analysis)->shapes->complaints().empty() ? kModelErrors : kOk;
+    return wrong || !ruleComplaints(**analysis).empty() ? kModelErrors : kOk;
 }
 
 }  // namespace shardwright::cli

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.h"
+#include "option_checks.h"
 
 #include <CLI/CLI.hpp>
 
+#include <iostream>
+#include <limits>
 #include <map>
 
 using namespace shardwright;
@@ -110,6 +113,9 @@ int main(int argc, char** argv) {
                       "propagate: write the model with all proposals accepted");
     addHardware(*infer, common);
     infer->callback([&] {
+        for (const char* option :
+             {"--policy", "--direction", "--priority", "--output", "--hardware"})
+            cli::needs(*infer, option, mode == "propagate", "--mode propagate");
         status =
             mode == "propagate" ? cli::propagate(common, propagation) : cli::infer(common, mode);
     });
@@ -193,17 +199,24 @@ int main(int argc, char** argv) {
     run->add_option("--save-shards", runs.saveShards,
                     "Write what each device holds as .npy into this folder");
     run->add_option("--observe", runs.observe, "Further tensors to keep, by name");
-    run->add_option("--seed", runs.seed, "Seed of random inputs");
+    run->add_option("--seed", runs.seed, "Seed of random inputs")
+        ->check(cli::wholeNumber(0, std::numeric_limits<std::uint64_t>::max()))
+        ->excludes("--inputs");
     run->add_option("--repeat", runs.repeats, "How often it runs; times are of the last")
-        ->check(CLI::Range(1, 100000));
-    run->add_option("--warm-up", runs.warmUps, "Runs before that")->check(CLI::Range(0, 100000));
-    run->add_option("--time-limit", runs.timeLimitSeconds, "Seconds after which it is given up");
+        ->check(cli::wholeNumber(1, 100000));
+    run->add_option("--warm-up", runs.warmUps, "Runs before that")
+        ->check(cli::wholeNumber(0, 100000));
+    run->add_option("--time-limit", runs.timeLimitSeconds, "Seconds after which it is given up")
+        ->check(cli::between(0.001, 1000000));
     run->add_flag("--ignore-memory", runs.ignoreMemory,
                   "Run it even where it needs more memory than there is");
     addHardware(*run, common);
     run->add_flag("--operator-times", runs.profile,
                   "Times of each operator, from ONNX Runtime's profiler");
-    run->callback([&] { status = cli::run(common, runs); });
+    run->callback([&] {
+        cli::needs(*run, "--mpi-options", runs.transport == "mpi", "--transport mpi");
+        status = cli::run(common, runs);
+    });
 
     cli::PlanArguments plans;
     auto* plan = app.add_subcommand(
@@ -215,24 +228,29 @@ int main(int argc, char** argv) {
     plan->add_flag("--force", plans.force, "Replace the plan that is in the folder");
     plan->add_option("--most-inside", plans.mostInside,
                      "With more bytes of weights than this they are in files of their own")
-        ->check(CLI::NonNegativeNumber);
+        ->check(cli::wholeNumber(0, std::numeric_limits<std::int64_t>::max()));
     plan->callback([&] { status = cli::plan(common, plans); });
 
     cli::RuleArguments rules;
     auto* rule = app.add_subcommand(
         "rule", "What can be split: of one operator on given shapes, or --list of all");
     rule->add_option("OP", rules.op, "Operator: Conv, com.microsoft::FusedMatMul");
-    rule->add_flag("--list", rules.list, "The table of all operators");
     rule->add_option("--shape", rules.shapes,
                      "[TYPE]DIMS[=ELEMENTS] of each input in order: 4,8 int64[2]=8,4 _ (omitted)");
     rule->add_option("--output-shape", rules.outputShapes,
                      "[TYPE]DIMS of each output, for operators that only your rules know");
     rule->add_option("--attr", rules.attributes, "NAME=VALUE: axis=1 perm=0,2,1");
     rule->add_option("--opset", rules.opset, "Version of the operator's domain; else the newest")
-        ->check(CLI::Range(1, 1 << 20));
-    rule->add_option("--outputs", rules.outputs, "Number of outputs")->check(CLI::Range(1, 1024));
+        ->check(cli::wholeNumber(1, 1 << 20));
+    rule->add_option("--outputs", rules.outputs, "Number of outputs")
+        ->check(cli::wholeNumber(1, 1024));
     rule->add_option("--mesh", rules.mesh, "Axes and sizes: dp=2,tp=4");
     rule->add_option("--shard", rules.shards, "SLOT:DIM=AXIS...: in0:0=dp, out0:1=tp");
+    // All of them are about one operator.
+    auto* list = rule->add_flag("--list", rules.list, "The table of all operators");
+    for (const char* option :
+         {"OP", "--shape", "--output-shape", "--attr", "--opset", "--outputs", "--mesh", "--shard"})
+        list->excludes(option);
     rule->add_option("--rules", rules.rules,
                      "File of rules of your own operators (docs/user-rules.md)");
     addFormat(*rule, common);
@@ -247,7 +265,7 @@ int main(int argc, char** argv) {
     calibrate->add_option("-o,--output", calibration.output, "Profile to write");
     calibrate->add_option("--devices", calibration.devices, "Numbers of threads: 2,4,8")
         ->delimiter(',')
-        ->check(CLI::Range(2, 256));
+        ->check(cli::wholeNumber(2, 256));
     calibrate->add_flag("--quick", calibration.quick, "About a second, with fewer sizes");
     addFormat(*calibrate, common);
     calibrate->callback([&] {
@@ -261,6 +279,10 @@ int main(int argc, char** argv) {
     addAnalysis(*render, common);
     render->callback([&] { status = cli::render(common, argc, argv); });
 
+    if (const auto wrong = cli::unknownCommand(app, argc, argv)) {
+        std::cerr << "shardwright-cli: " << *wrong << "\n";
+        return cli::kUsage;
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -339,9 +339,13 @@ Result<Proposals> proposeLayouts(const Analysis& analysis, const Propagator& pro
     return Rounds(analysis, propagator, profile).run();
 }
 
+/// More than anybody tells apart.
+static constexpr int kMostPriority = 1000;
+
 Result<std::vector<int>> parseAxisPriorities(const Mesh& mesh,
                                              const std::vector<std::string>& texts) {
     std::vector<int> priorities(texts.empty() ? 0 : mesh.axes.size(), 0);
+    std::set<int> given;
     for (const std::string& text : texts) {
         const auto equals = text.rfind('=');
         const int axis = equals == std::string::npos ? -1 : mesh.axisIndex(text.substr(0, equals));
@@ -349,11 +353,15 @@ Result<std::vector<int>> parseAxisPriorities(const Mesh& mesh,
             return Error{"expected AXIS=N with an axis of " + mesh.text() + ", found `" + text +
                              "`",
                          "--priority"};
+        int& number = priorities[static_cast<std::size_t>(axis)];
         const char* end = text.data() + text.size();
-        const auto parsed = std::from_chars(text.data() + equals + 1, end,
-                                            priorities[static_cast<std::size_t>(axis)]);
-        if (parsed.ec != std::errc() || parsed.ptr != end)
-            return Error{"expected AXIS=N, found `" + text + "`", "--priority"};
+        const auto parsed = std::from_chars(text.data() + equals + 1, end, number);
+        if (parsed.ec != std::errc() || parsed.ptr != end || number < 0 || number > kMostPriority)
+            return Error{"expected AXIS=N with N from 0 to " + std::to_string(kMostPriority) +
+                             ", found `" + text + "`",
+                         "--priority"};
+        if (!given.insert(axis).second)
+            return Error{"`" + text + "` is the second one of its axis", "--priority"};
     }
     return priorities;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/rule_report.h"
 
+#include "rules/misfit.h"
+
 #include <onnx/defs/schema.h>
 
 namespace shardwright {
@@ -138,6 +140,15 @@ std::string operatorRowsText(const std::vector<OperatorRow>& rows) {
     return text + std::to_string(rows.size()) + " operators\n";
 }
 
+std::vector<std::string> ruleComplaints(const Analysis& analysis) {
+    std::vector<std::string> complaints = analysis.shapes->complaints();
+    const auto& own = analysis.options.registry;
+    std::string misfit = misfitOf(analysis.document.model, own ? *own : Registry::standard());
+    if (!misfit.empty())
+        complaints.push_back(std::move(misfit));
+    return complaints;
+}
+
 Json ruleJson(const Analysis& analysis) {
     const NodeFacts facts(analysis);
     const std::vector<FactorRow> factors = factorRows(facts.rule);
@@ -158,7 +169,7 @@ Json ruleJson(const Analysis& analysis) {
               {"factors", std::move(list)},
               {"inputs", tensorsJson(analysis, facts.node.inputs, "#in")},
               {"outputs", tensorsJson(analysis, facts.node.outputs, "#out")},
-              {"complaints", analysis.shapes->complaints()}};
+              {"complaints", ruleComplaints(analysis)}};
     json["mesh"] = nullptr;
     json["tensors"] = Json::array();
     json["collectives"] = Json::array();
@@ -186,7 +197,7 @@ std::string ruleText(const Analysis& analysis) {
     for (const FactorRow& factor : factorRows(facts.rule))
         text += "    " + padded(factor.name, 8) + " " + padded(std::to_string(factor.size), 6) +
                 " " + padded(usesText(factor), 24) + " " + kindText(factor) + "\n";
-    for (const std::string& complaint : analysis.shapes->complaints())
+    for (const std::string& complaint : ruleComplaints(analysis))
         text += "\n" + complaint + "\n";
     if (!analysis.hasConfiguration)
         return text;

@@ -14,6 +14,9 @@ namespace shardwright {
 Json operatorRowsJson(const std::vector<OperatorRow>& rows);
 std::string operatorRowsText(const std::vector<OperatorRow>& rows);
 
+/// What is wrong with the shapes of a model of one node, and why they do not fit its operator.
+std::vector<std::string> ruleComplaints(const Analysis& analysis);
+
 /// The rule of a model's first node; with a configuration also what it infers: layouts,
 /// collectives, diagnostics.
 Json ruleJson(const Analysis& analysis);

@@ -34,6 +34,9 @@ private slots:
     void layoutsInferLayoutsAndCollectives();
     void anImpossibleLayoutIsAnError();
     void shapesThatDoNotFitAreSaid();
+    void theSizeThatDoesNotFitIsNamed_data();
+    void theSizeThatDoesNotFitIsNamed();
+    void whatDependsOnTheDataIsNoMisfit();
     void theTextSaysTheSame();
     void badUsageExitsWithTwo_data();
     void badUsageExitsWithTwo();
@@ -134,7 +137,53 @@ void TstCliRule::shapesThatDoNotFitAreSaid() {
         runCli({"rule", "MatMul", "--shape", "4,8", "--shape", "7,6", "--format", "json"});
     QCOMPARE(result.exitCode, 1);
     QCOMPARE(result.json()["known"].toBool(), false);
-    QCOMPARE(result.json()["complaints"].toArray().size(), 1);
+    const QJsonArray complaints = result.json()["complaints"].toArray();
+    QCOMPARE(complaints.size(), 2);
+    QVERIFY(complaints[0].toString().contains("Incompatible dimensions"));
+    QCOMPARE(complaints[1].toString(),
+             "MatMul: dimension 0 of #in1 is 7, with 8 it would fit (#in0 "
+             "[4, 8], #in1 [7, 6])");
+}
+
+void TstCliRule::theSizeThatDoesNotFitIsNamed_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("said");
+    const auto row = [](const char* name, const QString& arguments, const QString& said) {
+        QTest::newRow(name) << arguments.split(' ') << said;
+    };
+    row("broadcast", "Add --shape 4,8 --shape 3,8",
+        "Add: dimension 0 of #in1 is 3, with 4 it would fit (#in0 [4, 8], #in1 [3, 8])");
+    row("channels", "Conv --shape 2,8,16,16 --shape 8,3,3,3",
+        "Conv: dimension 1 of #in1 is 3, with 8 it would fit");
+    row("scale", "LayerNormalization --shape 4,8 --shape 7",
+        "LayerNormalization: dimension 0 of #in1 is 7, with 8 it would fit");
+    row("bias", "Gemm --shape 4,8 --shape 8,6 --shape 5",
+        "Gemm: dimension 0 of #in2 is 5, with 6 it would fit");
+    row("contrib", "com.microsoft::FusedMatMul --shape 4,8 --shape 7,6",
+        "com.microsoft::FusedMatMul: dimension 0 of #in1 is 7, with 8 it would fit");
+    row("equation", "Einsum --shape 4,8 --shape 7,6 --attr equation=ij,jk->ik",
+        "Einsum: dimension 0 of #in1 is 7, with 8 it would fit");
+    row("too few", "Gather --shape 4", "Gather has 2 inputs, 1 is given");
+    row("too many", "Relu --shape 4 --shape 5", "Relu has 1 input, 2 are given");
+    row("outputs", "Relu --shape 4 --outputs 3", "Relu has 1 output, 3 are given");
+    row("elements", "Reshape --shape 4,6 --shape int64[2]=5,5",
+        "Reshape does not fit #in0 [4, 6], #in1 [2]");
+}
+
+void TstCliRule::theSizeThatDoesNotFitIsNamed() {
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, said);
+    const CliResult text = runCli(QStringList{"rule"} + arguments);
+    QCOMPARE(text.exitCode, 1);
+    QVERIFY2(text.out.contains(said.toUtf8()), text.out.constData());
+    const CliResult json =
+        runCli(QStringList{"rule"} + arguments + QStringList{"--format", "json"});
+    QCOMPARE(json.exitCode, 1);
+    QVERIFY(json.json()["complaints"].toArray().last().toString().contains(said));
+}
+
+void TstCliRule::whatDependsOnTheDataIsNoMisfit() {
+    QCOMPARE(runCli({"rule", "NonZero", "--shape", "4,6"}).exitCode, 0);
 }
 
 void TstCliRule::theTextSaysTheSame() {

@@ -294,8 +294,9 @@ private slots:
         const Mesh mesh = *Mesh::parse("dp=2,tp=4");
         QCOMPARE(*parseAxisPriorities(mesh, {"tp=1"}), (std::vector<int>{0, 1}));
         QVERIFY(parseAxisPriorities(mesh, {})->empty());
-        for (const char* wrong : {"pp=1", "tp", "tp=x", "tp="})
+        for (const char* wrong : {"pp=1", "tp", "tp=x", "tp=", "tp=-1", "tp=1001"})
             QVERIFY2(!parseAxisPriorities(mesh, {wrong}), wrong);
+        QVERIFY(!parseAxisPriorities(mesh, {"tp=1", "tp=2"}));
     }
 
     void withoutConfigurationThereIsNothingToPropose() {
