@@ -85,8 +85,21 @@ private:
         return t < rule.inputs.size() ? rule.inputs[t] : rule.outputs[t - rule.inputs.size()];
     }
 
+    /// What bodies of the node read from outside stands behind its inputs.
+    bool isCapture(NodeId node, const Rule& rule, std::size_t t) const {
+        return t >= m_graph.node(node).inputs.size() && t < rule.inputs.size();
+    }
+
+    ValueId valueOf(NodeId node, const Rule& rule, std::size_t t) const {
+        const NodeInfo& info = m_graph.node(node);
+        if (!isCapture(node, rule, t))
+            return valueAt(m_graph, slotOf(node, rule, t));
+        const std::size_t capture = t - info.inputs.size();
+        return capture < info.captures.size() ? info.captures[capture] : ValueId();
+    }
+
     std::string nameOf(NodeId node, const Rule& rule, std::size_t t) const {
-        const ValueId value = valueAt(m_graph, slotOf(node, rule, t));
+        const ValueId value = valueOf(node, rule, t);
         return value ? "`" + m_graph.value(value).name + "`" : "a tensor";
     }
 
@@ -150,7 +163,7 @@ private:
                 if (overlaps(side.axis, tensors[side.tensor]->dims[d].all()))
                     dim = static_cast<int>(d);
             conflict.sources.push_back(
-                sourceOf(m_propagator, slot, valueAt(m_graph, slot), dim, side.axis));
+                sourceOf(m_propagator, slot, valueOf(node, rule, side.tensor), dim, side.axis));
         }
         if (m_conflicts.size() < kPriced)
             price(node, rule, tensors, conflict);
@@ -204,11 +217,14 @@ private:
         Price price;
         inputs.assign(rule->inputs.size(), nullptr);
         for (std::size_t i = 0; i < rule->inputs.size(); ++i) {
-            const ValueId value = valueAt(m_graph, slotOf(node, *rule, i));
+            const ValueId value = valueOf(node, *rule, i);
             if (!value || !tensors[i] || !rule->inputs[i].present || rule->inputs[i].shapeOnly)
                 continue;
-            inputs[i] = layoutOf(value, inputOf(*rule, i, assignment), devices);
             const LayoutRef now = layoutOf(value, *tensors[i], devices);
+            // No spec can say that a body reads it otherwise.
+            inputs[i] = isCapture(node, *rule, i)
+                            ? now
+                            : layoutOf(value, inputOf(*rule, i, assignment), devices);
             if (!inputs[i] || !now)
                 return std::nullopt;
             // What the file brings is everywhere.
@@ -251,7 +267,7 @@ private:
                         const FactorAssignment& assignment) const {
         std::string title;
         for (std::size_t i = 0; i < rule.inputs.size(); ++i) {
-            if (!tensors[i])
+            if (!tensors[i] || isCapture(node, rule, i))
                 continue;
             const AxisSharding wanted = inputOf(rule, i, assignment);
             std::string dims;

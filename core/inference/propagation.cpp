@@ -299,13 +299,14 @@ const AxisSharding* Propagator::of(ValueId value) const {
 const AxisSharding* Propagator::of(NodeSlot slot) const {
     const State& state = m_impl->state;
     const NodeInfo& node = state.graph().node(slot.node);
-    const auto& list = slot.output ? node.outputs : node.inputs;
-    if (slot.slot < 0 || static_cast<std::size_t>(slot.slot) >= list.size())
+    const std::size_t count =
+        slot.output ? node.outputs.size() : node.inputs.size() + node.captures.size();
+    if (slot.slot < 0 || static_cast<std::size_t>(slot.slot) >= count)
         return nullptr;
     const auto index = static_cast<std::size_t>(slot.slot);
     const int pin = slot.output ? -1 : state.pin(slot.node, slot.slot);
     return pin >= 0 ? &state.sharding(pin)
-                    : of(slot.output ? list[index] : state.placeAt(slot.node, index));
+                    : of(slot.output ? node.outputs[index] : state.placeAt(slot.node, index));
 }
 
 bool Propagator::isExplicit(NodeSlot slot) const {

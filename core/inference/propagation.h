@@ -25,7 +25,7 @@ struct PropagationOptions {
 struct NodeSlot {
     NodeId node;
     bool output = false;
-    int slot = 0;
+    int slot = 0;  ///< Behind the inputs: what bodies of the node read from outside.
     bool operator==(const NodeSlot&) const = default;
 };
 

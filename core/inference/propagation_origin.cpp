@@ -54,11 +54,10 @@ std::optional<AxisStep> stepBack(const State& state, ValueId place, const AxisRe
         return t < inputs ? rule.inputs[t] : rule.outputs[t - inputs];
     };
     const auto placeOf = [&](std::size_t t) {
-        const auto& list = t < inputs ? node.inputs : node.outputs;
-        const std::size_t index = t < inputs ? t : t - inputs;
-        if (index >= list.size() || !list[index])
-            return ValueId();
-        return t < inputs ? state.placeAt(event->node, index) : list[index];
+        if (t >= inputs)
+            return t - inputs < node.outputs.size() ? node.outputs[t - inputs] : ValueId();
+        return t < node.inputs.size() + node.captures.size() ? state.placeAt(event->node, t)
+                                                             : ValueId();
     };
     const auto pinOf = [&](std::size_t t) {
         return t < inputs ? state.pin(event->node, static_cast<int>(t)) : -1;

@@ -25,6 +25,9 @@ PropagationState::PropagationState(const MeaningInput& input, PropagationOptions
     for (const ValueInfo& value : graph().values)
         if (value.graph == graph().main().id)
             values[value.id.index()].initial = initialOf(value.id);
+    for (const NodeId id : graph().main().order)
+        for (const ValueId value : graph().node(id).captures)
+            m_capturers[value].push_back(id);
     splitShared();
     listSlots();
     classify();
@@ -40,7 +43,7 @@ void PropagationState::listSlots() {
             m_slots.push_back(place && values[place.index()].initial >= 0 ? place : ValueId());
         };
         for (std::size_t i = 0; main && i < r.inputs.size(); ++i)
-            add(i < node.inputs.size() ? placeAt(node.id, i) : ValueId());
+            add(i < inputCount(node) ? placeAt(node.id, i) : ValueId());
         for (std::size_t o = 0; main && o < r.outputs.size(); ++o)
             add(o < node.outputs.size() ? node.outputs[o] : ValueId());
         m_firstSlot.push_back(m_slots.size());
@@ -48,22 +51,28 @@ void PropagationState::listSlots() {
 }
 
 bool PropagationState::sharedConstant(const ValueInfo& value) const {
-    return value.kind == ValueKind::Initializer && value.uses.size() > 1 &&
+    return value.kind == ValueKind::Initializer && readers(value.id) > 1 &&
            shapes().of(value.id).dims.size() <= 1;
+}
+
+std::size_t PropagationState::readers(ValueId value) const {
+    const auto inside = m_capturers.find(value);
+    return graph().value(value).uses.size() +
+           (inside != m_capturers.end() ? inside->second.size() : 0);
 }
 
 void PropagationState::splitShared() {
     m_useAt.resize(graph().nodes.size());
     for (const NodeId id : graph().main().order) {
         const NodeInfo& node = graph().node(id);
-        for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
-            const ValueId value = node.inputs[slot];
+        for (std::size_t slot = 0; slot < inputCount(node); ++slot) {
+            const ValueId value = inputAt(node, slot);
             if (!value || !sharedConstant(graph().value(value)))
                 continue;
             // A node reads a tensor in one way, in however many slots.
             const auto& known = m_useAt[id.index()];
             const auto same = std::find_if(known.begin(), known.end(), [&](const auto& use) {
-                return node.inputs[use.first] == value;
+                return inputAt(node, use.first) == value;
             });
             if (same != known.end()) {
                 m_useAt[id.index()].emplace_back(slot, same->second);
@@ -80,7 +89,7 @@ ValueId PropagationState::placeAt(NodeId node, std::size_t input) const {
     for (const auto& [slot, place] : m_useAt[node.index()])
         if (slot == input)
             return place;
-    return graph().node(node).inputs[input];
+    return inputAt(graph().node(node), input);
 }
 
 ValueId PropagationState::valueOf(ValueId place) const {
@@ -101,7 +110,7 @@ void PropagationState::classify() {
         if (r.travel.backwardFirst)
             mine |= kBroadcast;
         for (const ValueId value : graph().node(id).inputs)
-            if (value && graph().value(value).uses.size() > 1 && !shapes().of(value).dims.empty() &&
+            if (value && readers(value) > 1 && !shapes().of(value).dims.empty() &&
                 !sharedConstant(graph().value(value)))
                 mine |= kSeveralUses;
     }
@@ -206,6 +215,10 @@ std::vector<NodeId> PropagationState::nodesAt(ValueId value) const {
     for (const ValueUse& use : info.uses)
         if (nodes.empty() || nodes.back() != use.node)
             nodes.push_back(use.node);
+    if (const auto inside = m_capturers.find(value); inside != m_capturers.end())
+        for (const NodeId node : inside->second)
+            if (std::find(nodes.begin(), nodes.end(), node) == nodes.end())
+                nodes.push_back(node);
     std::erase_if(nodes, [&](NodeId node) { return !active(node); });
     return nodes;
 }
@@ -218,7 +231,7 @@ std::vector<ValueId> PropagationState::valuesAt(NodeId node) const {
             std::find(result.begin(), result.end(), value) == result.end())
             result.push_back(value);
     };
-    for (std::size_t slot = 0; slot < info.inputs.size(); ++slot)
+    for (std::size_t slot = 0; slot < inputCount(info); ++slot)
         add(placeAt(node, slot));
     for (const ValueId output : info.outputs)
         add(output);

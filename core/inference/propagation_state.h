@@ -72,6 +72,7 @@ public:
     /// Where the state of a tensor at a node is kept: with its value; a vector or scalar of the
     /// file that several nodes read (exporters share equal biases) has a state a use, since it lies
     /// everywhere and nothing links the nodes.
+    /// Inputs, and behind them what the bodies of the node read from outside.
     ValueId placeAt(NodeId node, std::size_t input) const;
     ValueId valueOf(ValueId place) const;
 
@@ -111,6 +112,15 @@ private:
     int ofLayout(const LayoutRef& layout);
     int openOfRank(std::size_t rank);
     void splitShared();
+    /// What a node reads: input slots, then captures of its bodies. Invalid: omitted.
+    ValueId inputAt(const NodeInfo& node, std::size_t slot) const {
+        return slot < node.inputs.size() ? node.inputs[slot]
+                                         : node.captures[slot - node.inputs.size()];
+    }
+    static std::size_t inputCount(const NodeInfo& node) {
+        return node.inputs.size() + node.captures.size();
+    }
+    std::size_t readers(ValueId value) const;
     void listSlots();
     bool sharedConstant(const ValueInfo& value) const;
     void classify();
@@ -134,6 +144,7 @@ private:
         return std::span(m_slots).subspan(m_firstSlot[node.index()], m_firstSlot[node.index() + 1] -
                                                                          m_firstSlot[node.index()]);
     }
+    std::unordered_map<ValueId, std::vector<NodeId>> m_capturers;  ///< Nodes whose bodies read it.
     std::vector<ValueId> m_slots;
     std::vector<std::size_t> m_firstSlot;
     struct Use {

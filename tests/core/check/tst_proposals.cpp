@@ -290,6 +290,43 @@ private slots:
             QVERIFY(analysis->graph().label(p.slot.node) != "add" || p.slot.output);
     }
 
+    void whatABodyReadsIsNoPlaceForASpec() {
+        // Both lie otherwise than the other branch wants, and no spec of the If can say how it
+        // reads them.
+        const auto branch = [](const char* op, const char* in) {
+            return ModelBuilder{}.op(op, {in}, {"out"}).output("out").graph();
+        };
+        Document document =
+            ModelBuilder{}
+                .input("c", {}, onnx::TensorProto::BOOL)
+                .input("a0", {8, 16})
+                .input("b0", {8, 16})
+                .op("Relu", {"a0"}, {"a"}, "left")
+                .op("Relu", {"b0"}, {"b"}, "right")
+                .op("If", {"c"}, {"y"}, "call",
+                    {{"then_branch", branch("Neg", "a")}, {"else_branch", branch("Abs", "b")}})
+                .output("y", {8, 16})
+                .document();
+        document = annotated(document, "p=2", {"a@left:0=p", "b@right:1=p"});
+        const auto analysis = analysed(document);
+        const auto proposals = proposeLayouts(*analysis, {});
+        QVERIFY(proposals);
+        QCOMPARE(proposals->conflicts.size(), std::size_t(1));
+        QCOMPARE(proposals->conflicts[0].sources.size(), std::size_t(2));
+        QVERIFY2(proposals->conflicts[0].message.find("`b`") != std::string::npos,
+                 proposals->conflicts[0].message.c_str());
+        for (const Proposal& p : proposals->proposals)
+            QVERIFY(p.value);
+        QCOMPARE(errorsOf(*analysed(accepted(*analysis, *proposals))), errorsOf(*analysis));
+        // In agreement, the result follows.
+        document = annotated(document, "p=2", {"b@right:0=p"});
+        const auto agreed = analysed(document);
+        const auto more = proposeLayouts(*agreed, {});
+        QVERIFY(more);
+        QVERIFY(more->conflicts.empty());
+        QVERIFY(proposedTensors(*agreed, *more).count("y") == 1);
+    }
+
     void prioritiesNameAxes() {
         const Mesh mesh = *Mesh::parse("dp=2,tp=4");
         QCOMPARE(*parseAxisPriorities(mesh, {"tp=1"}), (std::vector<int>{0, 1}));

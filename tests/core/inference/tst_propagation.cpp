@@ -24,6 +24,74 @@ std::shared_ptr<const Model> mlp() {
         .model();
 }
 
+/// x[8,16] -> mm1 -> h[8,32] -> what runs a body, `call` -> r[8,32] -> mm2 -> y[8,16]
+ModelBuilder around() {
+    return ModelBuilder{}
+        .opset("my", 1)
+        .input("x", {8, 16})
+        .input("c", {}, onnx::TensorProto::BOOL)
+        .scalar("trips", 3)
+        .weight("w1", {16, 32})
+        .weight("w2", {32, 16})
+        .op("MatMul", {"x", "w1"}, {"h"}, "mm1");
+}
+
+std::shared_ptr<const Model> throughBody(const QString& kind) {
+    ModelBuilder model = around();
+    const auto step = [](const char* in, const char* out) {
+        return ModelBuilder{}
+            .input("i", {}, onnx::TensorProto::INT64)
+            .input("g", {}, onnx::TensorProto::BOOL)
+            .input(in, {8, 32})
+            .op("Identity", {"g"}, {"k"})
+            .op("Relu", {in}, {out})
+            .output("k", {}, onnx::TensorProto::BOOL)
+            .output(out, {8, 32});
+    };
+    if (kind == "If")
+        model.op("If", {"c"}, {"r"}, "call",
+                 {{"then_branch", ModelBuilder{}.op("Relu", {"h"}, {"a"}).output("a").graph()},
+                  {"else_branch", ModelBuilder{}.op("Neg", {"h"}, {"b"}).output("b").graph()}});
+    else if (kind == "Loop")
+        model.op("Loop", {"trips", "c", "h"}, {"r"}, "call", {{"body", step("s", "t").graph()}});
+    else if (kind == "Loop that reads from outside")
+        model.input("s0", {8, 32})
+            .op("Loop", {"trips", "c", "s0"}, {"r"}, "call",
+                {{"body", ModelBuilder{}
+                              .input("i", {}, onnx::TensorProto::INT64)
+                              .input("g", {}, onnx::TensorProto::BOOL)
+                              .input("s", {8, 32})
+                              .op("Identity", {"g"}, {"k"})
+                              .op("Add", {"s", "h"}, {"t"})
+                              .output("k", {}, onnx::TensorProto::BOOL)
+                              .output("t", {8, 32})
+                              .graph()}});
+    else if (kind == "Scan")
+        model.op("Scan", {"h"}, {"r"}, "call",
+                 {{"body", ModelBuilder{}
+                               .input("row", {32})
+                               .op("Relu", {"row"}, {"done"})
+                               .output("done", {32})
+                               .graph()},
+                  {"num_scan_inputs", 1}});
+    else if (kind == "If in an If")
+        model.op(
+            "If", {"c"}, {"r"}, "call",
+            {{"then_branch", ModelBuilder{}.op("Relu", {"h"}, {"a"}).output("a").graph()},
+             {"else_branch",
+              ModelBuilder{}
+                  .op("If", {"c"}, {"b"}, "inner",
+                      {{"then_branch", ModelBuilder{}.op("Neg", {"h"}, {"d"}).output("d").graph()},
+                       {"else_branch", ModelBuilder{}.op("Abs", {"h"}, {"e"}).output("e").graph()}})
+                  .output("b")
+                  .graph()}});
+    else
+        model
+            .function("my", "F", ModelBuilder{}.input("p", {}).op("Relu", {"p"}, {"q"}).output("q"))
+            .op("F", {"h"}, {"r"}, "call", {}, "my");
+    return model.op("MatMul", {"r", "w2"}, {"y"}, "mm2").output("y", {8, 16}).model();
+}
+
 }  // namespace
 
 class TstPropagation : public QObject {
@@ -131,6 +199,42 @@ private slots:
         QCOMPARE(axesOf(c, p, "b"), QString("[p, ]"));
         QCOMPARE(axesOf(c, p, "c"), QString("[, ]"));
         QCOMPARE(axesOf(c, p, "a"), QString("[, ]"));
+    }
+
+    void axesGoThroughBodies_data() {
+        QTest::addColumn<QString>("kind");
+        QTest::addColumn<QString>("policy");
+        for (const char* kind :
+             {"If", "If in an If", "Loop", "Loop that reads from outside", "Scan", "function"})
+            for (const PropagationPolicy& policy : propagationPolicies())
+                QTest::addRow("%s, %s", kind, policy.name.data())
+                    << QString(kind) << QString::fromUtf8(policy.name.data());
+    }
+    void axesGoThroughBodies() {
+        QFETCH(QString, kind);
+        QFETCH(QString, policy);
+        PropagationCase c(throughBody(kind), "tp=2");
+        c.options.policy = *findPropagationPolicy(policy.toStdString());
+        // The proposal has no rules for what runs bodies.
+        const bool through = policy != "onnx-0007";
+        c.put("mm1", "w1", ", tp");
+        const Propagator forward = c.propagated();
+        QCOMPARE(axesOf(c, forward, "h"), QString("[, tp]"));
+        QCOMPARE(axesOf(c, forward, "r"), QString(through ? "[, tp]" : "[, ]"));
+        QCOMPARE(axesOf(c, forward, "w2"), QString(through ? "[tp, ]" : "[, ]"));
+        c.remove(nodeNamed(c.graph(), "mm1"), "w1");
+        c.put("mm2", "w2", "tp, ");
+        const Propagator reverse = c.propagated();
+        QCOMPARE(axesOf(c, reverse, "h"), QString(through ? "[, tp]" : "[, ]"));
+        QCOMPARE(axesOf(c, reverse, "w1"), QString(through ? "[, tp]" : "[, ]"));
+        if (!through)
+            return;
+        const auto origin =
+            reverse.originOf({nodeNamed(c.graph(), "mm1"), false, 1}, reverse.space().whole(0));
+        QVERIFY(origin);
+        QCOMPARE(origin->value, valueNamed(c.graph(), "w2"));
+        const std::string words = reverse.explain(*origin, reverse.space().whole(0));
+        QVERIFY2(words.find("`call`") != std::string::npos, words.c_str());
     }
 
     void axesThatMustStayWholeAreNotPassedOn() {
@@ -267,6 +371,27 @@ private slots:
         sizes.layers = 3;
         PropagationCase c(transformer(sizes).model(), "dp=2,tp=2");
         QVERIFY(compareUpdates(c, 7, 60) > 100);
+    }
+
+    void anUpdateEqualsAFullRunThroughBodies() {
+        ModelBuilder builder;
+        builder.input("t0", {8, 16}).input("c", {}, onnx::TensorProto::BOOL).weight("b", {16});
+        for (int n = 0; n < 8; ++n) {
+            const std::string in = "t" + std::to_string(n), out = "t" + std::to_string(n + 1);
+            const std::string other = "t" + std::to_string(n / 2);
+            builder.op(
+                "If", {"c"}, {out}, "if" + std::to_string(n),
+                {{"then_branch", ModelBuilder{}
+                                     .op("Add", {in, "b"}, {"u"})
+                                     .op("Add", {"u", other}, {"v"})
+                                     .output("v")
+                                     .graph()},
+                 {"else_branch", ModelBuilder{}.op("Relu", {in}, {"w"}).output("w").graph()}});
+        }
+        builder.op("Relu", {"t8"}, {"y"}, "relu").output("y", {8, 16});
+        PropagationCase c(builder.model(), "p=2,q=2");
+        const int additions = compareUpdates(c, 3, 150);
+        QVERIFY2(additions > 200, qPrintable(QString::number(additions)));
     }
 
     void anUpdateLooksAtTheConeOfTheEditOnly() {
