@@ -77,7 +77,7 @@ int plan(const Common& common, const PlanArguments& arguments) {
         return fail(analysis.error());
     if (tellOfError(**analysis))
         return kModelErrors;
-    const auto lowered = lower(**analysis);
+    const auto lowered = lower(**analysis, PlanOptions{{}, arguments.seed});
     if (!lowered) {
         fail(lowered.error());
         return kModelErrors;

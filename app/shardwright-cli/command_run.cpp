@@ -38,6 +38,8 @@ Json checksJson(const std::vector<RunTensorCheck>& checks, bool compared) {
             json["agrees"] = check.agrees;
             if (!check.note.empty())
                 json["note"] = check.note;
+            if (!check.becauseOf.empty())
+                json["because_of"] = check.becauseOf;
         }
         list.push_back(std::move(json));
     }
@@ -173,6 +175,7 @@ Result<RunRequest> requestOf(const Common& common, const RunArguments& arguments
     request.saveShardsFolder = arguments.saveShards;
     request.observe = arguments.observe;
     request.timeLimitSeconds = arguments.timeLimitSeconds;
+    request.silenceLimitSeconds = arguments.silenceLimitSeconds;
     request.transport = arguments.transport == "mpi"    ? Transport::Mpi
                         : arguments.transport == "nccl" ? Transport::Nccl
                                                         : Transport::Threads;

@@ -55,6 +55,7 @@ struct RunArguments {
     int repeats = 1;
     int warmUps = 0;
     double timeLimitSeconds = 600;
+    double silenceLimitSeconds = 20;
     bool ignoreMemory = false;
     bool profile = false;
 };
@@ -62,6 +63,7 @@ struct RunArguments {
 struct PlanArguments {
     bool force = false;
     std::int64_t mostInside = std::int64_t{64} << 20;
+    std::uint64_t seed = 1;
 };
 
 struct CalibrateArguments {

@@ -199,13 +199,16 @@ int main(int argc, char** argv) {
     run->add_option("--save-shards", runs.saveShards,
                     "Write what each device holds as .npy into this folder");
     run->add_option("--observe", runs.observe, "Further tensors to keep, by name");
-    run->add_option("--seed", runs.seed, "Seed of random inputs")
-        ->check(cli::wholeNumber(0, std::numeric_limits<std::uint64_t>::max()))
-        ->excludes("--inputs");
+    run->add_option("--seed", runs.seed,
+                    "Seed of random inputs, and of nodes that draw random numbers")
+        ->check(cli::wholeNumber(0, std::numeric_limits<std::uint64_t>::max()));
     run->add_option("--repeat", runs.repeats, "How often it runs; times are of the last")
         ->check(cli::wholeNumber(1, 100000));
     run->add_option("--warm-up", runs.warmUps, "Runs before that")
         ->check(cli::wholeNumber(0, 100000));
+    run->add_option("--silence-limit", runs.silenceLimitSeconds,
+                    "Seconds without a sign of life after which a process counts as hung; 0: never")
+        ->check(cli::between(0, 1000000));
     run->add_option("--time-limit", runs.timeLimitSeconds, "Seconds after which it is given up")
         ->check(cli::between(0.001, 1000000));
     run->add_flag("--ignore-memory", runs.ignoreMemory,
@@ -226,6 +229,8 @@ int main(int argc, char** argv) {
     addFormat(*plan, common);
     addAnalysis(*plan, common);
     plan->add_flag("--force", plans.force, "Replace the plan that is in the folder");
+    plan->add_option("--seed", plans.seed, "Seed of nodes that draw random numbers")
+        ->check(cli::wholeNumber(0, std::numeric_limits<std::uint64_t>::max()));
     plan->add_option("--most-inside", plans.mostInside,
                      "With more bytes of weights than this they are in files of their own")
         ->check(cli::wholeNumber(0, std::numeric_limits<std::int64_t>::max()));

@@ -57,6 +57,13 @@ public:
         send(event);
     }
 
+    /// A sign of life, where there is nothing else to say at the moment.
+    void beat() {
+        const std::unique_lock lock(m_mutex, std::try_to_lock);
+        if (lock.owns_lock() && !m_ended)
+            sendBytes(std::string(1, '\0'));
+    }
+
     /// Writes the last event, unless there was one, or the pipe is full and stays so.
     void writeLast(const RunEvent& event, std::chrono::milliseconds patience) {
         const std::unique_lock lock(m_mutex, patience);
@@ -70,7 +77,9 @@ private:
             return;
         m_ended =
             std::holds_alternative<RunReport>(event) || std::holds_alternative<RunFailure>(event);
-        const std::string bytes = encodeEvent(event);
+        sendBytes(encodeEvent(event));
+    }
+    void sendBytes(const std::string& bytes) {
         for (std::size_t done = 0; done < bytes.size() && !m_broken;) {
             const ssize_t n = ::write(m_fd, bytes.data() + done, bytes.size() - done);
             if (n < 0 && errno == EINTR)
@@ -122,8 +131,12 @@ private:
     void watch() const {
         pollfd polled[] = {{m_done, POLLIN, 0}, {m_signals, POLLIN, 0}, {STDIN_FILENO, POLLIN, 0}};
         while (true) {
-            if (poll(polled, 3, -1) < 0 && errno != EINTR)
+            const int ready = poll(polled, 3, kBeatMs);
+            if (ready < 0 && errno != EINTR)
                 break;
+            m_writer.beat();
+            if (ready <= 0)
+                continue;
             if (polled[0].revents)
                 return;
             char buffer[256];
@@ -140,6 +153,7 @@ private:
         _exit(2);
     }
 
+    static constexpr int kBeatMs = 1000;
     const CancelToken m_cancel;
     EventWriter& m_writer;
     const int m_done;
@@ -184,7 +198,7 @@ int runOverMpi(EventWriter& writer, const CancelToken& cancel) {
         writer.write(usageFailure(library.error()));
         return 2;
     }
-    const auto processes = connectMpi(**library);
+    auto processes = connectMpi(**library);
     const bool first = processes->rank() == 0;
     const auto fail = [&](const RunFailure& failure) {
         if (first)
@@ -199,6 +213,12 @@ int runOverMpi(EventWriter& writer, const CancelToken& cancel) {
     const auto request = bytes ? decodeRequest(*bytes) : Result<RunRequest>(bytes.error());
     if (!request)
         fail(usageFailure(request.error()));
+    processes->watchOthers(request->silenceLimitSeconds, [&](const std::string& reason) {
+        if (first)
+            writer.writeLast(RunFailure{RunFailure::Kind::Failed, reason, {}},
+                             std::chrono::milliseconds(500));
+        leaveFailed(first, 2);
+    });
     // Signals come from mpirun, when another process has ended: that is no wish of the user's.
     StopWatcher watcher(cancel, writer, false);
     if (first)
@@ -212,6 +232,7 @@ int runOverMpi(EventWriter& writer, const CancelToken& cancel) {
         cancel, {}, processes.get());
     if (std::holds_alternative<RunFailure>(outcome))
         leaveFailed(first, exitCode(outcome));
+    processes.reset();  // Nothing may be said any more.
     (*library)->finish();
     return exitCode(outcome);
 }

@@ -24,8 +24,8 @@ Assembly::Assembly(const Context& context, Draft& draft, ConstantTable& constant
                                             WeightTable(m_plan->weights)} {
     m_plan->model = context.analysis.document.model;
     for (const onnx::FunctionProto& function : context.analysis.document.model->proto().functions())
-        m_frame.functions.push_back(
-            copyFunction(function, context.analysis.document.model->path().parent_path()));
+        m_frame.functions.push_back(copyFunction(
+            function, context.analysis.document.model->path().parent_path(), context.seeds));
 }
 
 std::shared_ptr<Plan> Assembly::run() {

@@ -279,7 +279,8 @@ onnx::NodeProto CallWriter::copy(const NodeInfo& node, const Names& names) const
         if (named != names.end() && named->second != m_context.name(value))
             renames[m_context.name(value)] = named->second;
     }
-    return copyNode(*node.proto, m_context.analysis.document.model->path().parent_path(), renames);
+    return copyNode(*node.proto, m_context.analysis.document.model->path().parent_path(),
+                    m_context.seeds, renames);
 }
 
 const std::vector<CallRule::Parts>* CallWriter::partsOf(ValueId value) const {

@@ -7,9 +7,9 @@
 
 namespace shardwright::lowering {
 
-Context::Context(const Analysis& a, bool withAnnotations)
+Context::Context(const Analysis& a, bool withAnnotations, std::uint64_t seed)
     : analysis(a), graph(a.document.graph()), shapes(*a.shapes),
-      annotated(withAnnotations && a.hasConfiguration) {
+      annotated(withAnnotations && a.hasConfiguration), seeds(seed, a.document.model->proto()) {
     if (annotated)
         deviceCount = std::max(1, a.configuration.deviceCount);
     for (const auto& import : a.document.model->proto().opset_import())

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "check/analysis.h"
+#include "plan/seeds.h"
 
 #include <string>
 
@@ -17,12 +18,13 @@ struct Refusal {
 class Context {
 public:
     /// Without `annotated`, everything is whole on device 0: the program to verify against.
-    Context(const Analysis& analysis, bool annotated);
+    Context(const Analysis& analysis, bool annotated, std::uint64_t seed);
 
     const Analysis& analysis;
     const GraphIndex& graph;
     const ShapeTable& shapes;
     const bool annotated;
+    const Seeds seeds;
     int deviceCount = 1;
     int opset = 0;  ///< Of the default domain; 0 where the model does not import it.
 

@@ -30,7 +30,8 @@ void readInline(onnx::SparseTensorProto& tensor, const std::filesystem::path& fo
 /// Nested bodies on an explicit stack: files decide how deep they go.
 class BodyCleaner {
 public:
-    explicit BodyCleaner(const std::filesystem::path& folder) : m_folder(folder) {}
+    BodyCleaner(const std::filesystem::path& folder, const Seeds& seeds)
+        : m_folder(folder), m_seeds(seeds) {}
 
     void push(onnx::NodeProto& node, const std::shared_ptr<const Renames>& renames) {
         for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
@@ -95,6 +96,7 @@ private:
         std::set<std::string> names;
         for (onnx::NodeProto& node : *item.graph->mutable_node()) {
             cleanNode(node, names);
+            m_seeds.set(node, node);
             for (std::string& input : *node.mutable_input())
                 rename(input, *renames);
             push(node, renames);
@@ -115,13 +117,14 @@ public:
 
 private:
     const std::filesystem::path& m_folder;
+    const Seeds& m_seeds;
     std::vector<Item> m_stack;
 };
 
 }  // namespace
 
 onnx::NodeProto copyNode(const onnx::NodeProto& node, const std::filesystem::path& folder,
-                         const Renames& renames) {
+                         const Seeds& seeds, const Renames& renames) {
     onnx::NodeProto copy;
     copy.set_name(node.name());
     copy.set_op_type(node.op_type());
@@ -129,20 +132,23 @@ onnx::NodeProto copyNode(const onnx::NodeProto& node, const std::filesystem::pat
     if (node.has_overload())
         copy.set_overload(node.overload());
     *copy.mutable_attribute() = node.attribute();
-    BodyCleaner cleaner(folder);
+    seeds.set(copy, node);
+    BodyCleaner cleaner(folder, seeds);
     cleaner.push(copy, std::make_shared<const Renames>(renames));
     cleaner.run();
     return copy;
 }
 
 onnx::FunctionProto copyFunction(const onnx::FunctionProto& function,
-                                 const std::filesystem::path& folder) {
+                                 const std::filesystem::path& folder, const Seeds& seeds) {
     onnx::FunctionProto copy = function;
-    BodyCleaner cleaner(folder);
+    const Seeds own = seeds.with(function);
+    BodyCleaner cleaner(folder, own);
     const auto none = std::make_shared<const Renames>();
     std::set<std::string> names;
     for (onnx::NodeProto& node : *copy.mutable_node()) {
         BodyCleaner::cleanNode(node, names);
+        own.set(node, node);
         cleaner.push(node, none);
     }
     cleaner.run();

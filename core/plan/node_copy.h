@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "plan/seeds.h"
+
 #include <onnx/onnx_pb.h>
 
 #include <filesystem>
@@ -15,14 +17,14 @@ using Renames = std::map<std::string, std::string>;
 /// A node as segments have it: without annotations, documentation and metadata. In its bodies,
 /// outer names are changed by `renames` (where no name of the body hides them), annotations are
 /// taken away, and node names that occur twice in one graph are made unique, since ONNX Runtime
-/// refuses them. Tensors outside of the model file, in attributes and bodies, are read below
-/// `folder`: ONNX Runtime would look for them beside the working directory. Refuses data that is
-/// not there.
+/// refuses them. Operators that draw random numbers get their seed. Tensors outside of the model
+/// file, in attributes and bodies, are read below `folder`: ONNX Runtime would look for them beside
+/// the working directory. Refuses data that is not there.
 onnx::NodeProto copyNode(const onnx::NodeProto& node, const std::filesystem::path& folder,
-                         const Renames& renames = {});
+                         const Seeds& seeds, const Renames& renames = {});
 
 /// The same for a model-local function.
 onnx::FunctionProto copyFunction(const onnx::FunctionProto& function,
-                                 const std::filesystem::path& folder);
+                                 const std::filesystem::path& folder, const Seeds& seeds);
 
 }  // namespace shardwright::lowering

@@ -48,7 +48,7 @@ void refuseEndlessFunctions(const Context& context) {
 /// Draft, prune, order, write. See ARCHITECTURE "Execution of a node".
 std::shared_ptr<const Plan> makePlan(const Analysis& analysis, const PlanOptions& options,
                                      const std::vector<PlanView>& wanted, bool annotated) {
-    const Context context(analysis, annotated);
+    const Context context(analysis, annotated, options.seed);
     refuseEndlessFunctions(context);
     Draft draft;
     ConstantTable constants(context);
@@ -89,8 +89,9 @@ std::shared_ptr<const Plan> makePlan(const Analysis& analysis, const PlanOptions
     return plan;
 }
 
-std::shared_ptr<const Plan> makeApart(const Analysis& analysis, const std::vector<NodeId>& nodes) {
-    const Context context(analysis, false);
+std::shared_ptr<const Plan> makeApart(const Analysis& analysis, const std::vector<NodeId>& nodes,
+                                      std::uint64_t seed) {
+    const Context context(analysis, false, seed);
     Draft draft;
     ConstantTable constants(context);
     Drafter drafter(context, draft, constants);
@@ -136,9 +137,9 @@ Result<std::shared_ptr<const Plan>> lowerUnannotated(const Analysis& analysis,
     return tryPlan([&] { return makePlan(analysis, options, {}, false); });
 }
 
-Result<std::shared_ptr<const Plan>> lowerApart(const Analysis& analysis,
-                                               const std::vector<NodeId>& nodes) {
-    return tryPlan([&] { return makeApart(analysis, nodes); });
+Result<std::shared_ptr<const Plan>>
+lowerApart(const Analysis& analysis, const std::vector<NodeId>& nodes, std::uint64_t seed) {
+    return tryPlan([&] { return makeApart(analysis, nodes, seed); });
 }
 
 }  // namespace shardwright

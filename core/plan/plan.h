@@ -121,6 +121,9 @@ struct PlanOptions {
     /// Further values to keep as outputs on the devices that hold them (observation,
     /// `--verify=all`).
     std::vector<ValueId> observe;
+    /// Of nodes that draw random numbers and have no seed of their own. They get the same on all
+    /// devices and in lowerUnannotated().
+    std::uint64_t seed = 1;
 };
 
 /// Lowers an analysed model. Errors: the analysis has errors (the message repeats the first), a
@@ -134,7 +137,7 @@ Result<std::shared_ptr<const Plan>> lowerUnannotated(const Analysis& analysis,
 /// Each of these nodes for itself, whole, on one device: what it reads, but constants, is an input
 /// of the plan, what it gives an output. Nodes that read or give a tensor of unknown shape, or
 /// something that is no tensor, are left out.
-Result<std::shared_ptr<const Plan>> lowerApart(const Analysis& analysis,
-                                               const std::vector<NodeId>& nodes);
+Result<std::shared_ptr<const Plan>>
+lowerApart(const Analysis& analysis, const std::vector<NodeId>& nodes, std::uint64_t seed = 1);
 
 }  // namespace shardwright

@@ -159,8 +159,9 @@ void SegmentWriter::writeNode(const DraftStep& step) {
         CallWriter(m_frame.context, m_writer, step).write(allNames, outputs);
         return;
     }
-    onnx::NodeProto copy = copyNode(
-        *node.proto, m_frame.context.analysis.document.model->path().parent_path(), renames);
+    onnx::NodeProto copy =
+        copyNode(*node.proto, m_frame.context.analysis.document.model->path().parent_path(),
+                 m_frame.context.seeds, renames);
     if (step.tile == nullptr)
         writeWholeNode(step, std::move(copy), std::move(inputs), outputs);
     else

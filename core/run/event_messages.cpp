@@ -190,11 +190,12 @@ TensorCheck put(const RunTensorCheck& check) {
     out.set_tolerance(check.tolerance);
     out.set_agrees(check.agrees);
     out.set_note(check.note);
+    out.set_because_of(check.becauseOf);
     return out;
 }
 RunTensorCheck get(const TensorCheck& check) {
-    return {check.name(),      check.max_abs(), check.max_rel(),
-            check.tolerance(), check.agrees(),  check.note()};
+    return {check.name(),   check.max_abs(), check.max_rel(),   check.tolerance(),
+            check.agrees(), check.note(),    check.because_of()};
 }
 
 void putTotals(const std::map<std::string, RunKindTotal>& totals,
@@ -392,6 +393,7 @@ Request toMessage(const RunRequest& request) {
         out.add_observe(name);
     out.set_max_shard_values(request.maxShardValues);
     out.set_time_limit_seconds(request.timeLimitSeconds);
+    out.set_silence_limit_seconds(request.silenceLimitSeconds);
     out.set_optimise(request.optimise);
     out.set_intra_op_threads(request.intraOpThreads);
     out.set_profile(request.profile);
@@ -424,6 +426,7 @@ RunRequest fromMessage(const Request& message) {
     out.observe.assign(message.observe().begin(), message.observe().end());
     out.maxShardValues = std::max<std::int64_t>(0, message.max_shard_values());
     out.timeLimitSeconds = message.time_limit_seconds();
+    out.silenceLimitSeconds = message.silence_limit_seconds();
     out.optimise = message.optimise();
     out.intraOpThreads = std::max(1, message.intra_op_threads());
     out.profile = message.profile();

@@ -10,7 +10,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
+#include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <numeric>
 #include <thread>
@@ -38,6 +41,7 @@ public:
         : library(mpi), m_count(count), m_spins(count <= coreCount() ? 2000 : 0) {
         std::vector<int> ranks(static_cast<std::size_t>(count));
         std::iota(ranks.begin(), ranks.end(), 0);
+        m_silence.resize(ranks.size());
         all = library.group(ranks);
     }
 
@@ -47,8 +51,7 @@ public:
         Clock::time_point yieldUntil;
         for (int i = 0; !group.finished(); ++i) {
             if (i % 8 == 0)
-                if (auto note = all->takeNote())
-                    fail(*note);
+                takeNotes();
             if (m_poisoned.load(std::memory_order_acquire))
                 return reason();
             if (i < m_spins)
@@ -69,7 +72,42 @@ public:
             return;
         for (int rank = 0; rank < m_count; ++rank)
             if (rank != library.rank())
-                all->sendNote(rank, why);
+                all->sendNote(rank, kFailed + why);
+    }
+
+    // A note begins with what it is.
+    static constexpr char kFailed = 'f', kAlive = 'a', kTold = 't';
+
+    void takeNotes() {
+        while (auto note = all->takeNote()) {
+            const std::lock_guard lock(m_mutex);
+            const char kind = note->text.empty() ? kAlive : note->text.front();
+            if (kind == kTold)
+                m_told.push_back(note->text.substr(1));
+            else if (kind == kFailed)
+                failLocked(note->text.substr(1));
+            if (note->from >= 0 && note->from < m_count)
+                m_silence[static_cast<std::size_t>(note->from)] = 0;
+        }
+    }
+
+    std::vector<std::string> told() {
+        const std::lock_guard lock(m_mutex);
+        return std::exchange(m_told, {});
+    }
+
+    /// `seconds` have gone by. The first process whose silence is longer than the limit; the first
+    /// one is waited for a little longer, so that it is the one to report.
+    std::optional<int> silent(double seconds, double limit) {
+        const std::lock_guard lock(m_mutex);
+        for (int rank = 0; rank < m_count; ++rank) {
+            double& silence = m_silence[static_cast<std::size_t>(rank)];
+            const bool watched = rank != library.rank() && (rank == 0 || library.rank() == 0);
+            silence = watched ? silence + seconds : 0;
+            if (limit > 0 && silence > limit + (rank == 0 ? 5 : 0))
+                return rank;
+        }
+        return std::nullopt;
     }
 
     Result<void> alive() {
@@ -85,6 +123,9 @@ private:
 
     bool fail(const std::string& why) {
         const std::lock_guard lock(m_mutex);
+        return failLocked(why);
+    }
+    bool failLocked(const std::string& why) {
         if (m_poisoned.load(std::memory_order_relaxed))
             return false;
         m_reason = why;
@@ -100,6 +141,82 @@ private:
     std::mutex m_mutex;
     std::atomic<bool> m_poisoned{false};
     std::string m_reason;
+    std::vector<std::string> m_told;
+    std::vector<double> m_silence;  ///< Seconds, by rank.
+};
+
+/// Says every half second that this process is alive, and listens whether the others are. The first
+/// process hears all, and all hear the first. A thread of its own does it: whoever runs a long
+/// kernel, loads a model or waits for others is alive.
+class Pulse {
+public:
+    explicit Pulse(std::shared_ptr<Connection> connection)
+        : m_connection(std::move(connection)), m_thread([this] { beat(); }) {}
+    ~Pulse() {
+        {
+            const std::lock_guard lock(m_mutex);
+            m_ended = true;
+        }
+        m_changed.notify_all();
+        m_thread.join();
+    }
+
+    void watch(double seconds, std::function<void(const std::string&)> giveUp) {
+        const std::lock_guard lock(m_mutex);
+        m_limit = seconds;
+        m_giveUp = std::move(giveUp);
+    }
+
+private:
+    static constexpr double kBeat = 0.5, kLastWords = 5;
+
+    void beat() {
+        using Clock = std::chrono::steady_clock;
+        auto last = Clock::now();
+        double sinceFailed = -1;
+        std::string reason;
+        std::unique_lock lock(m_mutex);
+        while (!m_changed.wait_for(lock, std::chrono::duration<double>(kBeat),
+                                   [&] { return m_ended; })) {
+            const auto limit = m_limit;
+            const auto giveUp = m_giveUp;
+            lock.unlock();
+            const auto now = Clock::now();
+            // Whoever was stopped himself has heard nothing meanwhile.
+            const double seconds =
+                std::min(2 * kBeat, std::chrono::duration<double>(now - last).count());
+            last = now;
+            say();
+            m_connection->takeNotes();
+            if (sinceFailed >= 0) {
+                sinceFailed += seconds;
+                if (sinceFailed > kLastWords && giveUp)
+                    giveUp(reason);
+            } else if (const auto rank = m_connection->silent(seconds, limit)) {
+                reason = "process " + std::to_string(*rank) +
+                         " of the run hangs: it has given no sign of life for " +
+                         std::to_string(std::lround(limit)) + " s";
+                m_connection->poison(reason);
+                sinceFailed = 0;
+            }
+            lock.lock();
+        }
+    }
+
+    void say() {
+        const int own = m_connection->library.rank();
+        for (int rank = 0; rank < m_connection->count(); ++rank)
+            if (rank != own && (rank == 0 || own == 0))
+                m_connection->all->sendNote(rank, std::string(1, Connection::kAlive));
+    }
+
+    const std::shared_ptr<Connection> m_connection;
+    std::mutex m_mutex;
+    std::condition_variable m_changed;
+    bool m_ended = false;
+    double m_limit = 0;
+    std::function<void(const std::string&)> m_giveUp;
+    std::thread m_thread;
 };
 
 /// One device group and its communicator of MPI.
@@ -469,6 +586,20 @@ public:
         return std::make_unique<MpiCommunicator>(m_connection, m_small);
     }
     void poison(const std::string& reason) override { m_connection->poison(reason); }
+    void tell(std::string bytes) override {
+        m_connection->all->sendNote(0, Connection::kTold + bytes);
+    }
+    std::vector<std::string> told() override {
+        m_connection->takeNotes();
+        return m_connection->told();
+    }
+    void watchOthers(double seconds, std::function<void(const std::string&)> giveUp) override {
+        if (size() < 2)
+            return;
+        if (!m_pulse)
+            m_pulse = std::make_unique<Pulse>(m_connection);
+        m_pulse->watch(seconds, std::move(giveUp));
+    }
 
 private:
     Result<void> wait() {
@@ -478,6 +609,7 @@ private:
 
     std::shared_ptr<Connection> m_connection;
     const std::size_t m_small;
+    std::unique_ptr<Pulse> m_pulse;
 };
 
 }  // namespace

@@ -36,7 +36,11 @@ public:
 
     /// A note of at most 2000 bytes to another rank, which need not wait for it. From any thread.
     virtual void sendNote(int rank, std::string_view text) = 0;
-    virtual std::optional<std::string> takeNote() = 0;
+    struct Note {
+        int from = -1;
+        std::string text;
+    };
+    virtual std::optional<Note> takeNote() = 0;
 };
 
 class MpiLibrary {

@@ -37,7 +37,7 @@ InputSet inputsOf(const Plan& plan, const ByValue& sharded, const InputSet& give
 Result<std::set<ValueId>>
 rightFromTheirInputs(const Analysis& analysis, const std::vector<ValueId>& values,
                      const RunResult& sharded, const InputSet& inputs, const Tolerances& tolerances,
-                     const RunOptions& options, const CancelToken& cancel) {
+                     const RunOptions& options, std::uint64_t seed, const CancelToken& cancel) {
     const ByValue observed = byValue(sharded.observed);
     const auto known = [&](ValueId value) {
         const ValueInfo& info = analysis.graph().value(value);
@@ -54,22 +54,19 @@ rightFromTheirInputs(const Analysis& analysis, const std::vector<ValueId>& value
             std::all_of(node.captures.begin(), node.captures.end(), known))
             nodes.push_back(id);
     }
-    auto plan = lowerApart(analysis, nodes);
+    auto plan = lowerApart(analysis, nodes, seed);
     if (!plan)
         return plan.error();
-    RunOptions once = options;
-    once.decorate = {};
-    once.warmups = 0;
-    once.repeats = 1;
-    auto result = execute(**plan, once, inputsOf(**plan, observed, inputs), cancel);
+    RunOptions alone = options;
+    alone.decorate = {};
+    auto result = execute(**plan, alone, inputsOf(**plan, observed, inputs), cancel);
     if (!result)
         return result.error();
-    const ByValue alone = byValue(result->outputs);
+    const ByValue own = byValue(result->outputs);
     std::set<ValueId> right;
     for (const ValueId value : values)
-        if (alone.count(value) > 0 && observed.count(value) > 0 &&
-            checkTensor(*observed.at(value), *alone.at(value), tolerances.ofNodeAlone(value))
-                .agrees)
+        if (own.count(value) > 0 && observed.count(value) > 0 &&
+            checkTensor(*observed.at(value), *own.at(value), tolerances.ofNodeAlone(value)).agrees)
             right.insert(value);
     return right;
 }

@@ -100,6 +100,8 @@ Result<std::vector<RunEvent>> EventParser::feed(std::string_view bytes) {
             return foreign;
         if (!*message)
             break;
+        if ((*message)->empty())
+            continue;  // A sign of life.
         wire::Event event;
         m_broken =
             !event.ParseFromArray((*message)->data(), static_cast<int>((*message)->size())) ||

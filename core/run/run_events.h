@@ -41,6 +41,8 @@ struct RunRequest {
         observe;  ///< Tensors whose shards are wanted as events, beside the outputs.
     std::int64_t maxShardValues = 4096;
     double timeLimitSeconds = 0;
+    /// A process that gives no sign of life for so long counts as hung, whatever it does; 0: never.
+    double silenceLimitSeconds = 20;
     bool optimise = true;  ///< False: graphs are run as they are, without ONNX Runtime's rewriting.
     int intraOpThreads = 1;
     std::string rules;      ///< Rules of the user's own, as text (docs/user-rules.md).
@@ -150,6 +152,9 @@ struct RunTensorCheck {
     double maxAbs = 0, maxRel = 0, tolerance = 0;
     bool agrees = false;
     std::string note;
+    /// It differs, but its node is right: this tensor, from which it is computed, is wrong. Else
+    /// empty.
+    std::string becauseOf{};
     bool operator==(const RunTensorCheck&) const = default;
 };
 struct RunDivergence {
@@ -181,8 +186,8 @@ struct RunReport {
     std::string transport;                         ///< "threads", "Open MPI v4.1.4".
     std::uint64_t seed = 0;
     bool randomInputs = true;
-    /// Of the process that runs: what it was to need at most before it ran, what it could get, and
-    /// what it had in memory at most.
+    /// Of the process that runs (of several, the one that had most): what it was to need at most
+    /// before it ran, what it could get, and what it had in memory at most.
     std::int64_t predictedBytes = 0, availableBytes = 0, peakResidentBytes = 0;
     std::vector<RunCollective> collectives;
     std::vector<RunOperator> operators;

@@ -107,8 +107,18 @@ void RunExecution::observe(RunOptions& options, const Plan& plan) const {
         if (auto event = eventOf(span, plan, m_subject.graph()))
             m_run.sink(*event);
     };
+    // Process 0 tells what all say.
     options.memory = [this](DeviceId device, std::int64_t bytes, std::int64_t peak) {
-        m_run.sink(RunMemory{device, bytes, peak});
+        const RunMemory memory{device, bytes, peak};
+        if (m_run.isFollower())
+            return m_run.processes->tell(encodeEvent(memory));
+        m_run.sink(memory);
+        if (!m_run.processes)
+            return;
+        for (const std::string& told : m_run.processes->told())
+            if (const auto events = EventParser().feed(told))
+                for (const RunEvent& event : *events)
+                    m_run.sink(event);
     };
 }
 

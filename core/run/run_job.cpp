@@ -50,12 +50,16 @@ private:
     RunStep loadKernels() { return m_execution.loadKernels(); }
     RunStep readInputs() { return m_subject.readInputs(); }
 
+    PlanOptions planOptions(std::vector<ValueId> observe) const {
+        return {std::move(observe), m_run.request.seed};
+    }
+
     RunStep lowerModel() {
         m_run.stage(RunStage::Lower);
         auto plan = lowerWithViews(m_subject.analysis(),
-                                   PlanOptions{m_run.request.verify == VerifyMode::All
+                                   planOptions(m_run.request.verify == VerifyMode::All
                                                    ? m_subject.allValues()
-                                                   : m_subject.observedValues()},
+                                                   : m_subject.observedValues()),
                                    m_subject.observedViews());
         if (!plan)
             return m_run.failure(Kind::ModelError, plan.error());
@@ -95,9 +99,10 @@ private:
         if (!result)
             return m_run.failure(Kind::Failed, result.error());
         m_result = std::move(*result);
+        if (auto failed = reportProcesses())
+            return failed;
         if (m_run.isFollower())
             return {};
-        m_report.peakResidentBytes = peakResidentMemory();
         if (m_result.firstKernel != Clock::time_point::max())
             m_report.startMs =
                 std::chrono::duration<double, std::milli>(m_result.firstKernel - m_begin).count();
@@ -148,14 +153,53 @@ private:
         m_report.collectives = collectiveTimings(*m_plan, m_subject.graph(), m_subject.mesh(),
                                                  m_result.spans, hardware);
         m_report.hardware = hardware ? hardware->name : std::string();
-        const ProfileFolder* profiles = m_execution.profiles();
-        if (!profiles)
-            return;
+    }
+
+    /// What each process alone knows, its memory and the times of its kernels: process 0 gets those
+    /// of all.
+    RunStep reportProcesses() {
+        m_report.peakResidentBytes = peakResidentMemory();
         std::vector<std::string> problems;
-        m_report.operators = operatorTimes(profiles->path(), *m_plan, m_subject.graph(),
-                                           m_run.request.warmups, problems);
-        for (const std::string& problem : problems)
-            m_run.sink(RunLog{"a profile cannot be read: " + problem});
+        if (const ProfileFolder* profiles = m_execution.profiles())
+            m_report.operators = operatorTimes(profiles->path(), *m_plan, m_subject.graph(),
+                                               m_run.request.warmups, problems);
+        std::string events;
+        for (const std::string& problem : problems) {
+            const RunLog log{"a profile cannot be read: " + problem};
+            if (m_run.isFollower())
+                events += encodeEvent(log);
+            else
+                m_run.sink(log);
+        }
+        if (!m_run.processes)
+            return {};
+        if (m_run.isFollower())
+            events += encodeEvent(m_report);
+        auto parts = m_run.processes->gather(std::move(events));
+        if (!parts)
+            return m_run.failure(Kind::Failed, parts.error());
+        for (const std::string& part : *parts) {
+            const auto told = EventParser().feed(part);
+            if (!told)
+                return m_run.failure(Kind::Failed, told.error());
+            for (const RunEvent& event : *told)
+                if (const auto* report = std::get_if<RunReport>(&event))
+                    addProcess(*report);
+                else
+                    m_run.sink(event);
+        }
+        return {};
+    }
+
+    /// Of memory, what the process says that had most.
+    void addProcess(const RunReport& process) {
+        m_report.operators.insert(m_report.operators.end(), process.operators.begin(),
+                                  process.operators.end());
+        if (process.peakResidentBytes <= m_report.peakResidentBytes)
+            return;
+        m_report.peakResidentBytes = process.peakResidentBytes;
+        m_report.predictedBytes = process.predictedBytes;
+        m_report.availableBytes = process.availableBytes;
     }
 
     void emitTimings() const {
@@ -199,7 +243,7 @@ private:
     }
 
     Result<RunResult> repeatWithAll() {
-        auto plan = lower(m_subject.analysis(), PlanOptions{m_subject.allValues()});
+        auto plan = lower(m_subject.analysis(), planOptions(m_subject.allValues()));
         if (!plan)
             return plan.error();
         if (m_run.processes && !m_run.isFollower())

@@ -3,6 +3,7 @@
 
 #include "run/communicator.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,15 @@ public:
     virtual std::unique_ptr<Communicator> communicator() = 0;
     /// As Communicator::poison; from any thread.
     virtual void poison(const std::string& reason) = 0;
+    /// Something short (up to 1900 bytes) for process 0, which need not wait for it. From any
+    /// thread.
+    virtual void tell(std::string bytes) = 0;
+    /// What the others have told process 0 since the last time.
+    virtual std::vector<std::string> told() = 0;
+    /// From now on, a process that gives no sign of life for so long (seconds; 0: never) counts as
+    /// hung: the run fails with that as its reason. Whoever is in a call that cannot be given up is
+    /// asked to end by `giveUp`, from a thread of its own.
+    virtual void watchOthers(double seconds, std::function<void(const std::string&)> giveUp) = 0;
 };
 
 }  // namespace shardwright

@@ -32,19 +32,26 @@ public:
 
 private:
     Result<std::shared_ptr<const Plan>> lowerReference(bool all);
-    RunStep runReference(bool all, RunResult& reference, RunReport& report);
+    /// `measured`: with as many passes as the sharded run that it is compared with; random numbers
+    /// are others in each.
+    RunStep runReference(bool all, bool measured, RunResult& reference, RunReport& report);
     RunTensorCheck checked(const RunResult::Output& sharded,
                            const std::vector<RunResult::Output>& references) const;
     std::vector<RunTensorCheck> compareAll(const Plan& plan, const RunResult& sharded,
-                                           const RunResult& reference, RunReport& report);
-    std::set<ValueId> rounding(const RunResult& sharded, const std::vector<ValueId>& differing);
-    void acceptRounding(RunTensorCheck& check, ValueId value) const;
+                                           const RunResult& reference, const RunOptions& options,
+                                           RunReport& report);
+    std::set<ValueId> rightNodes(const RunResult& sharded, const std::vector<ValueId>& differing,
+                                 const RunOptions& options);
+    void traceWrong(const std::vector<ValueId>& values, const std::set<ValueId>& wrong);
+    void explain(RunTensorCheck& check, ValueId value) const;
 
     const RunContext& m_run;
     const RunSubject& m_subject;
     RunExecution& m_execution;
     std::optional<Tolerances> m_tolerances;
-    std::map<ValueId, double> m_rounding;  ///< They differ so much, and their nodes are right.
+    std::map<ValueId, double> m_right;  ///< They differ so much, and their nodes are right.
+    /// The first wrong tensor that a value is computed from (of a wrong one, possibly itself).
+    std::map<ValueId, ValueId> m_origin;
     std::shared_ptr<const Plan> m_reference;
     bool m_referenceHasAll = false;
 };

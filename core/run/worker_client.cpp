@@ -10,8 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -68,7 +70,7 @@ public:
             return RunFailure{RunFailure::Kind::Failed, started.error().message,
                               started.error().place};
         const std::string bytes = encodeRequest(m_request);
-        m_begin = Clock::now();
+        m_begin = m_listened = Clock::now();
         std::size_t sent = 0;
         while (m_output.get() >= 0 && !m_outcome)
             step(bytes, sent);
@@ -134,6 +136,7 @@ private:
         const bool writing = sent < request.size() && m_input.get() >= 0;
         // A token has no event to wait for; 20 ms are not noticed.
         poll(polled, writing ? 2 : 1, 20);
+        listen(polled[0].revents != 0);
         if (writing && (polled[1].revents & (POLLOUT | POLLERR | POLLHUP))) {
             const ssize_t n =
                 send(m_input.get(), request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
@@ -178,6 +181,27 @@ private:
         else if (const auto* failure = std::get_if<RunFailure>(&event))
             m_outcome = *failure;
         m_sink(event);
+    }
+
+    /// How long the worker has been silent, in the time that this process was looking: it may have
+    /// been stopped itself. Until the first sign mpirun may have to reach other hosts.
+    void listen(bool heard) {
+        const auto now = Clock::now();
+        m_silence += std::min(0.5, std::chrono::duration<double>(now - m_listened).count());
+        m_listened = now;
+        m_heard = m_heard || heard;
+        if (heard)
+            m_silence = 0;
+        const double limit = m_request.silenceLimitSeconds * (m_heard ? 1 : 6);
+        if (m_request.silenceLimitSeconds <= 0 || m_silence <= limit || m_stopping)
+            return;
+        m_outcome = RunFailure{RunFailure::Kind::Failed,
+                               (m_launch ? "the first process of the run" : "the worker") +
+                                   std::string(" hangs: it has given no sign of life for ") +
+                                   std::to_string(std::lround(limit)) + " s",
+                               {}};
+        m_sink(std::get<RunFailure>(*m_outcome));
+        kill(m_pid, SIGKILL);
     }
 
     void watchTime() {
@@ -260,7 +284,9 @@ private:
     std::optional<MpiLaunch> m_launch;
     std::FILE* m_words = nullptr;  ///< mpirun's standard error.
     bool m_stopping = false, m_late = false;
-    Clock::time_point m_begin, m_stopBegin;
+    Clock::time_point m_begin, m_stopBegin, m_listened;
+    double m_silence = 0;
+    bool m_heard = false;  ///< Anything at all.
 };
 
 }  // namespace

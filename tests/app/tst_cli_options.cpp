@@ -46,7 +46,6 @@ private slots:
         row("infer MODEL --hardware h", "--hardware: is for --mode propagate only");
         row("infer MODEL -o out", "--output: is for --mode propagate only");
         row("run MODEL --mpi-options x", "--mpi-options: is for --transport mpi only");
-        row("run MODEL --inputs x --seed 2", "--inputs excludes --seed");
         for (const char* limit : {"0", "-1", "nan", "inf", "1e400", "1e9", "x", "1s"})
             row("run MODEL --time-limit " + QString(limit),
                 "--time-limit: expected a number from 0.001 to 1e+06, found `" + QString(limit));

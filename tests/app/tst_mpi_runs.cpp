@@ -62,6 +62,25 @@ std::string mlp(int devices) {
                      {"w1:1=tp", "w2:0=tp"});
 }
 
+/// Each process draws the numbers of r, y and b by itself.
+std::string drawing() {
+    onnx::TensorProto yes;
+    yes.set_data_type(onnx::TensorProto::BOOL);
+    yes.add_int32_data(1);
+    yes.set_name("training");
+    ModelBuilder builder;
+    builder.input("x", {8, 16}).weight("w1", {16, 32}).weight("w2", {32, 16}).initializer(yes);
+    builder.real("ratio", 0.5f)
+        .op("MatMul", {"x", "w1"}, {"h"}, "mm1")
+        .op("MatMul", {"h", "w2"}, {"a"}, "mm2")
+        .op("RandomNormalLike", {"a"}, {"r"}, "noise")
+        .op("Dropout", {"r", "ratio", "training"}, {"y"}, "drop")
+        .op("Sigmoid", {"a"}, {"p"}, "p")
+        .op("Bernoulli", {"p"}, {"b"}, "bernoulli");
+    return annotated(builder.output("y", {8, 16}).output("b", {8, 16}).document(), "tp=2",
+                     {"w1:1=tp", "w2:0=tp"});
+}
+
 /// Data parallel, too, where there are devices for it.
 std::string decoder(int devices) {
     TransformerSizes sizes;
@@ -147,17 +166,20 @@ private slots:
     }
 
     void runsVerifyAndGiveTheBitsOfThreads_data() {
-        QTest::addColumn<bool>("isDecoder");
+        QTest::addColumn<QString>("kind");
         QTest::addColumn<int>("devices");
-        QTest::newRow("MLP on 2") << false << 2;
-        QTest::newRow("MLP on 4") << false << 4;
-        QTest::newRow("transformer on 2") << true << 2;
-        QTest::newRow("transformer on 4") << true << 4;
+        QTest::newRow("MLP on 2") << "mlp" << 2;
+        QTest::newRow("MLP on 4") << "mlp" << 4;
+        QTest::newRow("transformer on 2") << "decoder" << 2;
+        QTest::newRow("transformer on 4") << "decoder" << 4;
+        QTest::newRow("random numbers on 2") << "drawing" << 2;
     }
     void runsVerifyAndGiveTheBitsOfThreads() {
-        QFETCH(bool, isDecoder);
+        QFETCH(QString, kind);
         QFETCH(int, devices);
-        const std::string model = isDecoder ? decoder(devices) : mlp(devices);
+        const std::string model = kind == "mlp"       ? mlp(devices)
+                                  : kind == "decoder" ? decoder(devices)
+                                                      : drawing();
         std::vector<RunShard> shards[2];
         std::set<int> exchanging;
         for (const Transport transport : {Transport::Threads, Transport::Mpi}) {
@@ -182,6 +204,22 @@ private slots:
         QVERIFY(shards[0] == shards[1]);
         QCOMPARE(exchanging.size(), static_cast<std::size_t>(devices));
         QVERIFY(allGone());
+    }
+
+    void eachProcessTellsOfItsKernels() {
+        RunRequest request = requestOf(mlp(2));
+        request.profile = true;
+        const auto outcome = runInWorker(
+            request, [](const RunEvent&) {}, {}, worker());
+        const auto* report = std::get_if<RunReport>(&outcome);
+        QVERIFY2(report, report ? "" : std::get<RunFailure>(outcome).message.c_str());
+        std::map<int, std::set<std::string>> nodes;
+        for (const RunOperator& one : report->operators)
+            nodes[one.device].insert(one.node.name);
+        QCOMPARE(nodes.size(), std::size_t{2});
+        for (const auto& [device, own] : nodes)
+            QVERIFY(own.count("mm1") == 1 && own.count("mm2") == 1);
+        QVERIFY(report->peakResidentBytes > 0 && report->predictedBytes > 0);
     }
 
     void theCommandLineStartsOne() {
@@ -249,10 +287,49 @@ private slots:
     void aProcessThatHangsIsReportedAtTheTimeLimit() {
         RunRequest limited = requestOf(mlp(2));
         limited.timeLimitSeconds = 3;
-        const Struck struck = strike(limited, 1, SIGSTOP, worker());
+        WorkerOptions patient = worker();
+        patient.cancelGraceSeconds = 20;  // On a busy machine the processes need seconds to start.
+        const Struck struck = strike(limited, 1, SIGSTOP, patient);
         QVERIFY2(struck.message.find("longer than its limit") != std::string::npos,
                  struck.message.c_str());
         QVERIFY(struck.milliseconds < 5000);
+        QVERIFY(allGone());
+    }
+
+    void aHungProcessIsNoticedWithoutATimeLimit_data() {
+        QTest::addColumn<int>("rank");
+        QTest::newRow("the first") << 0;
+        QTest::newRow("another") << 1;
+    }
+    void aHungProcessIsNoticedWithoutATimeLimit() {
+        QFETCH(int, rank);
+        RunRequest request = requestOf(mlp(2));
+        request.timeLimitSeconds = 0;
+        request.silenceLimitSeconds = 3;
+        const Struck struck = strike(request, rank, SIGSTOP, worker());
+        const std::string expected =
+            rank == 0 ? "the first process of the run hangs: it has given no sign of life for 3 s"
+                      : "process 1 of the run hangs: it has given no sign of life for 3 s";
+        QCOMPARE(QString::fromStdString(struck.message), QString::fromStdString(expected));
+        QVERIFY2(struck.milliseconds >= 2000 && struck.milliseconds < 8000,
+                 qPrintable(QString::number(struck.milliseconds)));
+        QVERIFY(allGone());
+    }
+
+    void memoryIsToldOfAllProcesses() {
+        RunRequest request = requestOf(mlp(2));
+        request.repeats = 1'000'000'000;
+        request.timeLimitSeconds = 0;
+        const CancelToken cancel = CancelToken::create();
+        std::set<int> devices;
+        const auto sink = [&](const RunEvent& event) {
+            if (const auto* memory = std::get_if<RunMemory>(&event); memory && memory->bytes > 0)
+                devices.insert(memory->device);
+            if (devices.size() == 2)
+                cancel.cancel();
+        };
+        const auto outcome = runInWorker(request, sink, cancel, worker());
+        QCOMPARE(std::get<RunFailure>(outcome).kind, RunFailure::Kind::Cancelled);
         QVERIFY(allGone());
     }
 

@@ -187,6 +187,23 @@ private slots:
         QVERIFY2(timer.elapsed() < 10'000, qPrintable(QString::number(timer.elapsed())));
     }
 
+    void aHungWorkerIsNoticedWithoutATimeLimit() {
+        RunRequest request = endless();
+        request.timeLimitSeconds = 0;
+        request.silenceLimitSeconds = 2.5;
+        WhenItRuns sink([&] {
+            for (const pid_t child : childrenOf(getpid()))
+                if (!m_children.contains(child))
+                    kill(child, SIGSTOP);
+        });
+        QElapsedTimer timer;
+        timer.start();
+        const auto outcome = runInWorker(request, std::ref(sink), {}, worker());
+        QCOMPARE(messageOf(outcome),
+                 QString("the worker hangs: it has given no sign of life for 3 s"));
+        QVERIFY2(timer.elapsed() < 15'000, qPrintable(QString::number(timer.elapsed())));
+    }
+
     void aHangingWorkerIsKilledWhenItIsCancelled() {
         const auto cancel = CancelToken::create();
         QElapsedTimer since;

@@ -74,25 +74,35 @@ public:
 
     void sendNote(int rank, std::string_view text) override {
         const std::lock_guard lock(m_mutex);
-        // Kept for good: nobody waits until it has arrived.
-        const std::string& kept = m_sent.emplace_back(text.substr(0, kMostNote));
-        MPI_Request request = MPI_REQUEST_NULL;
-        MPI_Isend(kept.data(), static_cast<int>(kept.size()), MPI_CHAR, rank, kNote, m_communicator,
-                  &request);
-        MPI_Request_free(&request);
+        while (!m_sent.empty()) {
+            int done = 0;
+            MPI_Test(&m_sent.front().request, &done, MPI_STATUS_IGNORE);
+            if (!done)
+                break;
+            m_sent.pop_front();
+        }
+        // Kept until it is on its way: nobody waits for that.
+        SentNote& note = m_sent.emplace_back();
+        note.text = text.substr(0, kMostNote);
+        MPI_Isend(note.text.data(), static_cast<int>(note.text.size()), MPI_CHAR, rank, kNote,
+                  m_communicator, &note.request);
     }
 
-    std::optional<std::string> takeNote() override {
+    std::optional<Note> takeNote() override {
+        // Between the look and the taking nobody else may take it.
+        const std::unique_lock lock(m_takeMutex, std::try_to_lock);
+        if (!lock.owns_lock())
+            return std::nullopt;
         int there = 0, length = 0;
         MPI_Status status;
         MPI_Iprobe(MPI_ANY_SOURCE, kNote, m_communicator, &there, &status);
         if (!there)
             return std::nullopt;
         MPI_Get_count(&status, MPI_CHAR, &length);
-        std::string text(static_cast<std::size_t>(length), ' ');
-        MPI_Recv(text.data(), length, MPI_CHAR, status.MPI_SOURCE, kNote, m_communicator,
+        Note note{status.MPI_SOURCE, std::string(static_cast<std::size_t>(length), ' ')};
+        MPI_Recv(note.text.data(), length, MPI_CHAR, status.MPI_SOURCE, kNote, m_communicator,
                  MPI_STATUS_IGNORE);
-        return text;
+        return note;
     }
 
 private:
@@ -130,8 +140,12 @@ private:
     int m_rank = 0;
     std::vector<MPI_Request> m_requests;
     std::deque<Ints> m_ints;
-    std::mutex m_mutex;
-    std::deque<std::string> m_sent;
+    struct SentNote {
+        std::string text;
+        MPI_Request request = MPI_REQUEST_NULL;
+    };
+    std::mutex m_mutex, m_takeMutex;
+    std::deque<SentNote> m_sent;
 };
 
 class Library : public MpiLibrary {

@@ -59,7 +59,7 @@ std::vector<RunEvent> someEvents() {
             RunSegmentTiming{1, 2, 3, {"n\xff", 4, "s"}, 5, 6},
             RunExchangeTiming{1, 2, "all-reduce", "t", {"n", 4, ""}, {0, 1}, 99, 1, 2, 3},
             shard,
-            RunTensorCheck{"y", 1, 2, 3, true, "n"},
+            RunTensorCheck{"y", 1, 2, 3, true, "n", "h"},
             fullReport(),
             RunFailure{RunFailure::Kind::ModelError, "wrong", "SW301"},
             RunMemory{1, 2000, 3000}};
@@ -106,6 +106,14 @@ private slots:
         QVERIFY(!other.feed("\xff\xff\xff\xff\x7f"));
     }
 
+    void aSignOfLifeIsNoEvent() {
+        EventParser parser;
+        const auto events =
+            parser.feed(std::string(2, '\0') + encodeEvent(RunLog{"x"}) + std::string(1, '\0'));
+        QVERIFY(events && events->size() == 1);
+        QVERIFY(!parser.partial());
+    }
+
     void aPartOfAnEventIsKept() {
         EventParser parser;
         const std::string bytes = encodeEvent(RunLog{"half"});
@@ -136,6 +144,7 @@ private slots:
         request.observe = {"h", "a"};
         request.maxShardValues = 10;
         request.timeLimitSeconds = 60;
+        request.silenceLimitSeconds = 7;
         request.optimise = false;
         request.intraOpThreads = 2;
         request.profile = true;

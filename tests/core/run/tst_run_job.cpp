@@ -188,6 +188,10 @@ private slots:
         QVERIFY(report.firstDivergent);
         QCOMPARE(QString::fromStdString(report.firstDivergent->check.name), tensor);
         QCOMPARE(report.firstDivergent->op, std::string("MatMul"));
+        const RunTensorCheck& y3 = report.outputs.at(0);
+        QVERIFY(!y3.agrees);
+        QCOMPARE(QString::fromStdString(y3.becauseOf), tensor);
+        QVERIFY2(y3.note.find("because `" + tensor.toStdString()) == 0, y3.note.c_str());
         const bool transfersDiffer = fault != int(Fault::Exchange);
         QCOMPARE(report.executed != report.predicted, transfersDiffer);
     }
@@ -242,6 +246,8 @@ private slots:
         QVERIFY(report.verified == false);
         QVERIFY(report.firstDivergent);
         QCOMPARE(report.firstDivergent->check.name, std::string(faultyRuns > 1 ? "a" : "y"));
+        QVERIFY(!report.outputs.at(0).agrees);
+        QCOMPARE(report.outputs.at(0).becauseOf, std::string(faultyRuns > 1 ? "a" : ""));
         if (faultyRuns > 1)
             QCOMPARE(report.firstDivergent->collectives,
                      std::string("all-reduce of `a` on devices 0, 1"));
@@ -281,6 +287,67 @@ private slots:
         runJob(request, third.sink());
         QVERIFY(first.all<RunShard>()[0].values == second.all<RunShard>()[0].values);
         QVERIFY(first.all<RunShard>()[0].values != third.all<RunShard>()[0].values);
+    }
+
+    /// Each device draws the numbers of y and of the mask by itself.
+    static ModelBuilder drawing() {
+        onnx::TensorProto yes;
+        yes.set_data_type(onnx::TensorProto::BOOL);
+        yes.add_int32_data(1);
+        yes.set_name("training");
+        const auto then = ModelBuilder()
+                              .op("RandomUniformLike", {"y"}, {"t"}, "uniform")
+                              .output("t")
+                              .graph("then");
+        const auto otherwise = ModelBuilder().op("Relu", {"y"}, {"e"}).output("e").graph("else");
+        ModelBuilder builder;
+        builder.input("x", {8, 16})
+            .weight("w1", {16, 32})
+            .weight("w2", {32, 16})
+            .real("ratio", 0.5f)
+            .initializer(yes);
+        builder.op("MatMul", {"x", "w1"}, {"h"}, "mm1")
+            .op("MatMul", {"h", "w2"}, {"a"}, "mm2")
+            .op("RandomNormalLike", {"a"}, {"r"}, "noise")
+            .op("Add", {"a", "r"}, {"s"}, "add")
+            .op("Dropout", {"s", "ratio", "training"}, {"y", "m"}, "drop")
+            .op("Sigmoid", {"s"}, {"p"}, "p")
+            .op("Bernoulli", {"p"}, {"b"}, "bernoulli")
+            .op("If", {"training"}, {"z"}, "if",
+                {{"then_branch", then}, {"else_branch", otherwise}});
+        return builder.output("y", {8, 16}).output("b", {8, 16}).output("z", {8, 16});
+    }
+
+    void devicesDrawTheSameRandomNumbers_data() {
+        QTest::addColumn<int>("mode");
+        QTest::addColumn<int>("warmups");
+        for (const int warmups : {0, 1, 2}) {
+            QTest::addRow("outputs, %d", warmups) << int(VerifyMode::Outputs) << warmups;
+            QTest::addRow("all, %d", warmups) << int(VerifyMode::All) << warmups;
+        }
+    }
+    void devicesDrawTheSameRandomNumbers() {
+        QFETCH(int, mode);
+        QFETCH(int, warmups);
+        RunRequest request;
+        request.modelBytes = annotated(drawing().document(), "tp=2", {"w1:1=tp", "w2:0=tp"});
+        request.verify = static_cast<VerifyMode>(mode);
+        request.warmups = warmups;
+        std::vector<std::vector<double>> values;
+        for (const std::uint64_t seed : {5, 5, 6}) {
+            request.seed = seed;
+            Recorder recorder;
+            const RunReport report = reportOf(runJob(request, recorder.sink()));
+            QVERIFY(report.verified == true);
+            for (const RunShard& shard : recorder.all<RunShard>())
+                if (shard.tensor == "b" || shard.tensor == "z")
+                    values.push_back(shard.values);
+        }
+        QCOMPARE(values.size(), std::size_t{12});
+        // Both devices, and both runs of a seed; another seed gives others.
+        for (std::size_t i = 0; i < 8; ++i)
+            QVERIFY(values[i] == values[i / 2 % 2 * 2]);
+        QVERIFY(values[8] != values[0] && values[10] != values[2]);
     }
 
     void traceAndShardsAreWritten() {
