@@ -7,6 +7,8 @@
 #include "plan/rewrites.h"
 #include "plan/tiles.h"
 #include "plan/weights.h"
+#include "rules/call_model.h"
+#include "rules/registry.h"
 
 #include <algorithm>
 
@@ -35,6 +37,30 @@ bool rewritesGraphs(const Context& context, const DraftStep& step) {
            context.rule(step.node).known &&
            std::any_of(step.cells->cuts.begin(), step.cells->cuts.end(),
                        [](const FactorCut& cut) { return cut.split(); });
+}
+
+void writeCall(const Context& context, GraphWriter& writer, const DraftStep& step,
+               const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+    const NodeContext seen{context.graph, context.shapes, context.graph.node(step.node),
+                           context.opset};
+    if (!needsOwnModel(seen))
+        return CallWriter(context, writer, step).write(inputs, outputs);
+    const Model& outer = *context.analysis.document.model;
+    const auto proto = callAlone(outer, seen);
+    const auto model = proto ? Model::fromBytes(proto->SerializeAsString(), outer.path())
+                             : Result<std::shared_ptr<const Model>>(Error{"", {}});
+    if (!model)
+        context.refuse(step.node, "the function that it calls cannot be looked into");
+    Analysis alone;
+    alone.document = {*model, Annotations::fromModel(**model)};
+    alone.options = context.analysis.options;
+    alone.shapes = ShapeTable::build(*model, {});
+    const auto& own = alone.options.registry;
+    alone.rules = RuleTable::build(*model, alone.shapes, {}, own ? *own : Registry::standard());
+    DraftStep there = step;
+    there.node = (*model)->graph().main().nodes.front();
+    const Context inside(alone, false, context.seeds.seed());
+    CallWriter(inside, writer, there).write(inputs, outputs);
 }
 
 CallWriter::CallWriter(const Context& context, GraphWriter& writer, const DraftStep& step)
@@ -167,7 +193,7 @@ void CallWriter::writeNode(GraphWriter& writer, const NodeInfo& node, Names& nam
     for (const ValueId value : node.outputs)
         outputs.push_back(value ? names.at(value) : std::string());
     if (rewritesGraphs(m_context, step))
-        CallWriter(m_context, writer, step).write(inputs, outputs);
+        writeCall(m_context, writer, step, inputs, outputs);
     else
         TileWriter(m_context, writer, step, std::move(inputs), std::move(outputs))
             .write(copy(node, names));

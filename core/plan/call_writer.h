@@ -15,13 +15,17 @@ namespace shardwright::lowering {
 /// its tensors, so that the graphs inside must be written anew for it.
 bool rewritesGraphs(const Context& context, const DraftStep& step);
 
-/// Writes the local copy of such a node: every node inside is rewritten for its own part as a node
+/// Writes the local copy of such a node into `writer`. `inputs`: tensor names by slot, then those
+/// of the captures.
+void writeCall(const Context& context, GraphWriter& writer, const DraftStep& step,
+               const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
+
+/// How it is written: every node inside is rewritten for its own part as a node
 /// of the main graph would be. Bodies stay bodies; a function is written out in place of its call.
 class CallWriter {
 public:
     CallWriter(const Context& context, GraphWriter& writer, const DraftStep& step);
 
-    /// `inputs`: tensor names by slot, then those of the captures.
     void write(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
 
 private:

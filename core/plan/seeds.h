@@ -18,6 +18,7 @@ public:
     Seeds(std::uint64_t seed, const onnx::ModelProto& model);
     /// For the nodes of a function, which has imports of its own.
     Seeds with(const onnx::FunctionProto& function) const;
+    std::uint64_t seed() const { return m_seed; }
 
     /// `original`: with its outputs. Whether `node` got one.
     bool set(onnx::NodeProto& node, const onnx::NodeProto& original) const;

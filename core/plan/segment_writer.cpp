@@ -156,7 +156,7 @@ void SegmentWriter::writeNode(const DraftStep& step) {
         outputs.push_back(output >= 0 ? local(output).name : std::string());
     m_callsFunctions = m_callsFunctions || node.function || !node.bodies.empty();
     if (rewritesGraphs(m_frame.context, step)) {
-        CallWriter(m_frame.context, m_writer, step).write(allNames, outputs);
+        writeCall(m_frame.context, m_writer, step, allNames, outputs);
         return;
     }
     onnx::NodeProto copy =

@@ -452,23 +452,6 @@ private:
     double m_flops = 0;
 };
 
-bool refersToCaller(const GraphIndex& graph, GraphId top) {
-    std::vector<GraphId> stack{top};
-    std::size_t visits = 0;
-    while (!stack.empty() && ++visits < 100000) {
-        const GraphId id = stack.back();
-        stack.pop_back();
-        for (const NodeId node : graph.graph(id).nodes) {
-            for (const onnx::AttributeProto& attribute : graph.node(node).proto->attribute())
-                if (!attribute.ref_attr_name().empty())
-                    return true;
-            for (const GraphId body : graph.node(node).bodies)
-                stack.push_back(body);
-        }
-    }
-    return false;
-}
-
 }  // namespace
 
 std::vector<GraphId> graphsInside(const NodeInfo& node) {
@@ -508,8 +491,6 @@ std::string callObstacle(const NodeContext& context, const RuleOfNode& ruleOf) {
         const GraphInfo& graph = context.graph.graph(id);
         if (!graph.cyclic.empty())
             return "the graph inside has a cycle";
-        if (node.function && refersToCaller(context.graph, id))
-            return "the function takes attributes from its caller";
         for (const NodeId inner : graph.nodes)
             if (ruleOf(inner) == nullptr)
                 return "the function calls itself";

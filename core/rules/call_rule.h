@@ -41,14 +41,15 @@ std::vector<GraphId> graphsInside(const NodeInfo& node);
 /// Whether the rule of a node comes from the graphs inside of it.
 bool runsGraphs(const NodeContext& context);
 
-/// Why it cannot; empty where it can: a tensor of the call without known shape, a function whose
-/// attributes the caller gives or that is of other operator sets, ...
+/// Why it cannot; empty where it can: a tensor of the call without known shape, attributes of the
+/// call that the caller of a function gives, ...
 std::string callObstacle(const NodeContext& context, const RuleOfNode& ruleOf);
 
 /// From the rules of the nodes inside. Their factors are one where they index the same dimension of
 /// a tensor; what one of them sums over, needs whole or needs neighbours of is whole, and its
 /// reason names that node. Dimensions of loop states are one in the initial value, the body's input
 /// and output, and the result; the dimension that the iterations run along is whole.
+/// Of a function whose calls differ (needsOwnModel) this is to be asked of the model of the call.
 ///   If(c) { Relu(x) } else { Softmax(x, axis 1) }     ., d0 d1^ -> d0 d1^
 CallRule deriveCall(const NodeContext& context, const RuleOfNode& ruleOf);
 

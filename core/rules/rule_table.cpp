@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "rules/call_model.h"
 #include "rules/call_rule.h"
 #include "rules/registry.h"
 #include "rules/validate.h"
@@ -172,15 +173,23 @@ std::vector<GraphId> innerFirst(const GraphIndex& graph) {
 /// a plan is written.
 constexpr int kMaxDepth = 32;
 
+/// Calls that are models of their own, in the model and inside of each other.
+struct OwnModels {
+    std::unordered_map<std::string, RulePtr> rules;  ///< By the bytes of the model.
+    std::size_t nodes = 0, mostNodes = 0;            ///< Looked at; not functions that double.
+    int nesting = 0;
+};
+
 class TableBuilder {
 public:
     TableBuilder(const Model& model, const ShapeTable& shapes, const Registry& registry,
-                 std::vector<RulePtr>& rules)
+                 std::vector<RulePtr>& rules, OwnModels& ownModels)
         : m_model(model), m_graph(model.graph()), m_shapes(shapes), m_registry(registry),
-          m_rules(rules), m_depths(m_graph.graphs.size(), 0) {}
+          m_rules(rules), m_ownModels(ownModels), m_depths(m_graph.graphs.size(), 0) {}
 
     /// False: cancelled.
     bool run(const CancelToken& cancel) {
+        m_cancel = cancel;
         std::map<std::string, Opsets> functions;
         Opsets main;
         m_opsets = opsetsByGraph(m_model, functions, main);
@@ -232,12 +241,46 @@ private:
                       " bodies and functions inside each other";
         if (!problem.empty())
             return std::make_shared<const Rule>(fallbackRule(context, std::move(problem)));
+        if (needsOwnModel(context))
+            return ruleAlone(context);
         Rule rule = deriveCall(context, ruleOf).rule;
         nameCall(context, rule);
         if (const std::string wrong = validateRule(rule, context); !wrong.empty())
             return std::make_shared<const Rule>(
                 fallbackRule(context, "the rules inside do not fit together: " + wrong));
         return std::make_shared<const Rule>(std::move(rule));
+    }
+
+    /// Of a call on other shapes than other calls, or with attributes.
+    RulePtr ruleAlone(const NodeContext& context) {
+        const auto fallback = [&](const char* reason) {
+            return std::make_shared<const Rule>(fallbackRule(context, reason));
+        };
+        const auto alone = callAlone(m_model, context);
+        if (!alone)
+            return fallback("the function takes a graph from its caller");
+        const std::string bytes = alone->SerializeAsString();
+        if (const auto known = m_ownModels.rules.find(bytes); known != m_ownModels.rules.end())
+            return known->second;
+        for (const onnx::FunctionProto& function : alone->functions())
+            m_ownModels.nodes += static_cast<std::size_t>(function.node_size()) + 1;
+        if (m_ownModels.nodes > m_ownModels.mostNodes || m_ownModels.nesting == kMaxDepth)
+            return fallback("functions of this model would have to be looked into too often");
+        const auto model = Model::fromBytes(bytes, m_model.path(), m_cancel);
+        if (!model)
+            return fallback("the function cannot be looked into");
+        const auto shapes = ShapeTable::build(*model, {}, m_cancel);
+        std::vector<RulePtr> rules;
+        ++m_ownModels.nesting;
+        const bool done =
+            TableBuilder(**model, *shapes, m_registry, rules, m_ownModels).run(m_cancel);
+        --m_ownModels.nesting;
+        if (!done)
+            return fallback("cancelled");
+        const RulePtr rule = rules[(*model)->graph().main().nodes.front().index()];
+        if (!validateRule(*rule, context).empty())
+            return fallback("the rules inside do not fit together");
+        return m_ownModels.rules.emplace(bytes, rule).first->second;
     }
 
     /// A node of the function means the same where it is called.
@@ -262,6 +305,8 @@ private:
     const ShapeTable& m_shapes;
     const Registry& m_registry;
     std::vector<RulePtr>& m_rules;
+    OwnModels& m_ownModels;
+    CancelToken m_cancel;
     std::vector<const Opsets*> m_opsets;
     std::vector<int> m_depths;  ///< By graph: of what runs inside of its nodes.
     std::unordered_map<std::string, RulePtr> m_known;
@@ -280,7 +325,9 @@ std::shared_ptr<const RuleTable> RuleTable::build(std::shared_ptr<const Model> m
                                                   const CancelToken& cancel,
                                                   const Registry& registry) {
     auto table = std::make_shared<RuleTable>();
-    TableBuilder builder(*model, *shapes, registry, table->m_rules);
+    OwnModels ownModels;
+    ownModels.mostNodes = 16 * model->graph().nodes.size() + 100000;
+    TableBuilder builder(*model, *shapes, registry, table->m_rules, ownModels);
     if (!builder.run(cancel))
         return nullptr;
     return table;

@@ -220,6 +220,87 @@ private slots:
                                .output("y", {4, 2, 4});
         VERIFY_FACTORS(model, "call", "i0d0 i1d1 i1d1_2");
     }
+    void functionsOnDifferentShapes() {
+        const auto linear = ModelBuilder(17)
+                                .input("a", {})
+                                .input("w", {})
+                                .input("b", {})
+                                .op("MatMul", {"a", "w"}, {"m"}, "product")
+                                .op("Add", {"m", "b"}, {"s"}, "bias")
+                                .op("Shape", {"s"}, {"shape"})
+                                .op("ConstantOfShape", {"shape"}, {"zeros"})
+                                .op("Sub", {"s", "zeros"}, {"y"})
+                                .output("y");
+        const auto twice = ModelBuilder(17)
+                               .opset("my", 1)
+                               .input("a", {})
+                               .input("u", {})
+                               .input("v", {})
+                               .input("c", {})
+                               .input("d", {})
+                               .op("Linear", {"a", "u", "c"}, {"h"}, "first", {}, "my")
+                               .op("Linear", {"h", "v", "d"}, {"y"}, "second", {}, "my")
+                               .output("y");
+        const auto model = ModelBuilder(17)
+                               .function("my", "Linear", linear)
+                               .function("my", "Twice", twice)
+                               .opset("my", 1)
+                               .input("x", {4, 6})
+                               .input("z", {4, 8})
+                               .weight("w1", {6, 8})
+                               .weight("b1", {8})
+                               .weight("w2", {8, 10})
+                               .weight("b2", {10})
+                               .weight("w3", {10, 12})
+                               .weight("b3", {12})
+                               .op("Linear", {"x", "w1", "b1"}, {"h"}, "one", {}, "my")
+                               .op("Twice", {"z", "w2", "w3", "b2", "b3"}, {"y"}, "two", {}, "my")
+                               .output("h", {4, 8})
+                               .output("y", {4, 12});
+        VERIFY_FACTORS(model, "one", "i0d0 i1d1");
+        VERIFY_FACTORS(model, "two", "i0d0 i2d1");
+    }
+    void functionsWithAttributes() {
+        using A = onnx::AttributeProto;
+        const auto norm = ModelBuilder(17)
+                              .input("a", {})
+                              .op("Softmax", {"a"}, {"b"}, "norm",
+                                  {Attribute::reference("axis", "along", A::INT)})
+                              .output("b");
+        const auto both =
+            ModelBuilder(17)
+                .opset("my", 1)
+                .input("c", {})
+                .input("a", {})
+                .op("If", {"c"}, {"b"}, "choose",
+                    {{"then_branch", ModelBuilder(17)
+                                         .op("Norm", {"a"}, {"p"}, "inner",
+                                             {Attribute::reference("along", "axis", A::INT)}, "my")
+                                         .output("p")
+                                         .graph("yes")},
+                     {"else_branch", ModelBuilder(17)
+                                         .op("LogSoftmax", {"a"}, {"q"}, "other",
+                                             {Attribute::reference("axis", "axis", A::INT)})
+                                         .output("q")
+                                         .graph("no")}})
+                .output("b");
+        const auto model = choice()
+                               .opset("my", 1)
+                               .function("my", "Norm", norm, {}, {"along"})
+                               .function("my", "Both", both, {}, {"axis"})
+                               .op("Norm", {"x"}, {"r"}, "rows", {{"along", 1}}, "my")
+                               .op("Norm", {"x"}, {"s"}, "columns", {{"along", 0}}, "my")
+                               .op("Norm", {"x"}, {"t"}, "preset", {}, "my")
+                               .op("Both", {"c", "x"}, {"u"}, "nested", {{"axis", 0}}, "my")
+                               .output("r", {4, 6})
+                               .output("s", {4, 6})
+                               .output("t", {4, 6})
+                               .output("u", {4, 6});
+        VERIFY_FACTORS(model, "rows", "i0d0");
+        VERIFY_FACTORS(model, "columns", "i0d1");
+        VERIFY_FACTORS(model, "preset", "i0d0");
+        VERIFY_FACTORS(model, "nested", "i1d1");
+    }
 };
 
 QTEST_GUILESS_MAIN(TstPlanBodies)

@@ -137,6 +137,43 @@ private slots:
             points *= static_cast<double>(factor.size);
         QCOMPARE(rule.flopsPerPoint * points, 3 * 49.0);  // Each iteration: 24 + 24 + 1.
     }
+    void callsAreSeenByThemselves() {
+        using A = onnx::AttributeProto;
+        const auto body = ModelBuilder(17)
+                              .input("a", {})
+                              .op("Softmax", {"a"}, {"b"}, "norm",
+                                  {Attribute::reference("axis", "along", A::INT)})
+                              .output("b");
+        ModelBuilder model(17);
+        model.opset("my", 1).function("my", "F", body, {}, {"along"}).input("x", {4, 6});
+        QCOMPARE(lastRule(model.op("F", {"x"}, {"y"}, "one", {{"along", 0}}, "my")).text(),
+                 std::string("i0d0^ i0d1 -> i0d0^ i0d1"));
+        QCOMPARE(lastRule(model.op("F", {"x"}, {"z"}, "two", {}, "my")).text(),
+                 std::string("i0d0 i0d1^ -> i0d0 i0d1^"));
+    }
+    void functionsThatDoubleAtEveryLevelAreLookedAtOnceAShape() {
+        constexpr int kLevels = 28;
+        ModelBuilder model(17);
+        for (int i = 0; i < kLevels; ++i) {
+            const std::string next = "F" + std::to_string(i + 1);
+            model.function("my", "F" + std::to_string(i),
+                           ModelBuilder(17)
+                               .opset("my", 1)
+                               .input("a", {})
+                               .op("Concat", {"a", "a"}, {"aa"}, "", {{"axis", 0}})
+                               .op(next, {"a"}, {"p"}, "", {}, "my")
+                               .op(next, {"aa"}, {"q"}, "", {}, "my")
+                               .output("p"));
+        }
+        model.function("my", "F" + std::to_string(kLevels),
+                       ModelBuilder(17).input("a", {}).op("Relu", {"a"}, {"b"}).output("b"));
+        model.opset("my", 1)
+            .input("x", {3, 6})
+            .input("z", {4, 6})
+            .op("F0", {"z"}, {"u"}, "", {}, "my");
+        const Rule rule = lastRule(model.op("F0", {"x"}, {"y"}, "", {}, "my"));
+        QCOMPARE(rule.text(), std::string("i0d0 i0d1 -> i0d0 i0d1"));
+    }
     void deepNestingEndsWithAReason() {
         const auto chain = [](int length) {
             ModelBuilder model(17);
