@@ -218,7 +218,9 @@ int run(const Common& common, const RunArguments& arguments) {
         },
         {}, options);
     if (const auto* failure = std::get_if<RunFailure>(&outcome)) {
-        fail({failure->message, failure->place});
+        const bool memory = failure->kind == RunFailure::Kind::Memory;
+        fail({failure->message + (memory ? " (--ignore-memory runs it all the same)" : ""),
+              failure->place});
         if (failure->kind == RunFailure::Kind::Usage)
             return kUsage;
         if (common.format == Format::Json)

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 
 namespace shardwright::cli {
 
@@ -18,25 +17,6 @@ Json placeJson(const RunPlace& place) {
     if (place.index < 0)
         return nullptr;
     return {{"name", place.name}, {"index", place.index}, {"scope", place.scope}};
-}
-
-/// Of the device with the most: its group operations come one after the other.
-struct Totals {
-    double predicted = 0, measured = 0;
-};
-Totals totalsOf(const RunReport& report) {
-    std::map<int, Totals> devices;
-    for (const RunCollective& collective : report.collectives)
-        for (const int device : collective.devices) {
-            devices[device].predicted += std::max(0.0, collective.predictedUs);
-            devices[device].measured += collective.measuredUs;
-        }
-    Totals most;
-    for (const auto& [device, totals] : devices) {
-        most.predicted = std::max(most.predicted, totals.predicted);
-        most.measured = std::max(most.measured, totals.measured);
-    }
-    return most;
 }
 
 std::string devicesText(const std::vector<int>& devices) {
@@ -86,10 +66,10 @@ void addObservations(Json& json, const RunReport& report) {
     }
     json["collectives"] = std::move(collectives);
     if (predicted) {
-        const Totals totals = totalsOf(report);
+        const CollectiveTotals totals = collectiveTotals(report);
         json["hardware"] = report.hardware;
-        json["predicted_us"] = totals.predicted;
-        json["measured_us"] = totals.measured;
+        json["predicted_us"] = totals.predictedUs;
+        json["measured_us"] = totals.measuredUs;
     }
     if (report.operators.empty())
         return;
@@ -119,9 +99,9 @@ void printObservations(const RunReport& report) {
                         oneLine(c->node.name).c_str(), devicesText(c->devices).c_str(),
                         c->predictedUs, c->measuredUs, c->bytesPerSecond / 1e9,
                         oneLine(c->cost).c_str());
-        const Totals totals = totalsOf(report);
+        const CollectiveTotals totals = collectiveTotals(report);
         std::printf("  %zu in all, one after the other: predicted %.3f us, measured %.3f us\n",
-                    report.collectives.size(), totals.predicted, totals.measured);
+                    report.collectives.size(), totals.predictedUs, totals.measuredUs);
     }
     if (report.operators.empty())
         return;

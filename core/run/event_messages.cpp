@@ -82,10 +82,11 @@ Memory put(const RunMemory& memory) {
     out.set_device(memory.device);
     out.set_bytes(memory.bytes);
     out.set_peak_bytes(memory.peakBytes);
+    out.set_predicted_bytes(memory.predictedBytes);
     return out;
 }
 RunMemory get(const Memory& memory) {
-    return {memory.device(), memory.bytes(), memory.peak_bytes()};
+    return {memory.device(), memory.bytes(), memory.peak_bytes(), memory.predicted_bytes()};
 }
 
 Collective put(const RunCollective& collective) {
@@ -130,11 +131,12 @@ Operator put(const RunOperator& one) {
     out.set_kernel(one.kernel);
     out.set_calls(one.calls);
     out.set_median_us(one.medianUs);
+    out.set_total_us(one.totalUs);
     return out;
 }
 RunOperator get(const Operator& one) {
     return {one.device(), one.phase(), get(one.node()), one.op(),
-            one.kernel(), one.calls(), one.median_us()};
+            one.kernel(), one.calls(), one.median_us(), one.total_us()};
 }
 
 Shard put(const RunShard& shard) {
@@ -331,6 +333,8 @@ struct EventWriter {
         out.mutable_failure()->set_kind(static_cast<int>(failure.kind));
         out.mutable_failure()->set_message(failure.message);
         out.mutable_failure()->set_place(failure.place);
+        out.mutable_failure()->set_needed_bytes(failure.neededBytes);
+        out.mutable_failure()->set_available_bytes(failure.availableBytes);
     }
 };
 
@@ -364,8 +368,8 @@ RunEvent fromMessage(const Event& message) {
         default: break;
     }
     const Failure& failure = message.failure();
-    return RunFailure{enumerator(failure.kind(), RunFailure::Kind::Cancelled), failure.message(),
-                      failure.place()};
+    return RunFailure{enumerator(failure.kind(), RunFailure::Kind::Memory), failure.message(),
+                      failure.place(), failure.needed_bytes(), failure.available_bytes()};
 }
 
 Request toMessage(const RunRequest& request) {

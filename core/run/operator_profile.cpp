@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <sstream>
 #include <unordered_map>
 
@@ -188,6 +189,7 @@ std::vector<RunOperator> operatorTimes(const std::filesystem::path& folder, cons
             one.op = kernel.op;
             one.kernel = kernel.name;
             one.calls = static_cast<int>(calls.size());
+            one.totalUs = std::accumulate(calls.begin(), calls.end(), 0.0);
             one.medianUs = median(std::move(calls));
             operators.push_back(std::move(one));
         }

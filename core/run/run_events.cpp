@@ -4,6 +4,7 @@
 #include "run/event_messages.h"
 
 #include <algorithm>
+#include <map>
 
 namespace shardwright {
 
@@ -19,6 +20,21 @@ std::string runStageName(RunStage stage) {
         case RunStage::Save: break;
     }
     return "save";
+}
+
+CollectiveTotals collectiveTotals(const RunReport& report) {
+    std::map<int, CollectiveTotals> devices;
+    for (const RunCollective& collective : report.collectives)
+        for (const int device : collective.devices) {
+            devices[device].predictedUs += std::max(0.0, collective.predictedUs);
+            devices[device].measuredUs += collective.measuredUs;
+        }
+    CollectiveTotals most;
+    for (const auto& [device, totals] : devices) {
+        most.predictedUs = std::max(most.predictedUs, totals.predictedUs);
+        most.measuredUs = std::max(most.measuredUs, totals.measuredUs);
+    }
+    return most;
 }
 
 namespace {

@@ -102,6 +102,7 @@ struct RunExchangeTiming {
 struct RunMemory {
     int device = -1;
     std::int64_t bytes = 0, peakBytes = 0;
+    std::int64_t predictedBytes = 0;  ///< As in RunDeviceTiming.
     bool operator==(const RunMemory&) const = default;
 };
 
@@ -128,6 +129,7 @@ struct RunOperator {
     std::string op, kernel;  ///< Operator and name of the kernel's node in the optimised graph.
     int calls = 0;           ///< Without those of warm-up passes.
     double medianUs = 0;     ///< Of a call; the profiler has whole microseconds.
+    double totalUs = 0;      ///< Of these calls.
     bool operator==(const RunOperator&) const = default;
 };
 
@@ -195,15 +197,23 @@ struct RunReport {
     bool operator==(const RunReport&) const = default;
 };
 
+/// Group operations of one device, one after the other: the largest sum of any device.
+struct CollectiveTotals {
+    double predictedUs = 0, measuredUs = 0;
+};
+CollectiveTotals collectiveTotals(const RunReport& report);
+
 struct RunFailure {
     enum class Kind {
         Usage,       ///< An input cannot be read or does not fit.
         ModelError,  ///< The model has errors.
         Failed,      ///< Kernels, memory, time limit, a crash.
         Cancelled,
+        Memory,  ///< It needs more memory than is available; nothing was started.
     };
     Kind kind = Kind::Failed;
     std::string message, place;
+    std::int64_t neededBytes = 0, availableBytes = 0;  ///< Of Kind::Memory.
     bool operator==(const RunFailure&) const = default;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/run_execution.h"
 
+#include "run/memory.h"
 #include "run/result_message.h"
 #include "run/run_reports.h"
 
@@ -108,8 +109,9 @@ void RunExecution::observe(RunOptions& options, const Plan& plan) const {
             m_run.sink(*event);
     };
     // Process 0 tells what all say.
-    options.memory = [this](DeviceId device, std::int64_t bytes, std::int64_t peak) {
-        const RunMemory memory{device, bytes, peak};
+    options.memory = [this, predicted = predictMemory(plan, sharesWeights(plan)).devices](
+                         DeviceId device, std::int64_t bytes, std::int64_t peak) {
+        const RunMemory memory{device, bytes, peak, predicted[static_cast<std::size_t>(device)]};
         if (m_run.isFollower())
             return m_run.processes->tell(encodeEvent(memory));
         m_run.sink(memory);

@@ -86,12 +86,10 @@ private:
         m_report.availableBytes = available.value_or(0);
         if (!available || most <= *available || m_run.request.ignoreMemory)
             return {};
-        return RunFailure{Kind::Failed,
+        return RunFailure{Kind::Memory,
                           "it needs about " + std::to_string(most) + " bytes of memory, and " +
-                              std::to_string(*available) +
-                              " are available; nothing was started (--ignore-memory runs it all "
-                              "the same)",
-                          m_run.request.modelPath};
+                              std::to_string(*available) + " are available; nothing was started",
+                          m_run.request.modelPath, most, *available};
     }
 
     RunStep runSharded() {

@@ -2,23 +2,27 @@
 #include "ui/panels/run_panel.h"
 
 #include "ui/panels/diagnostics_model.h"
-#include "ui/panels/run_tables.h"
+#include "ui/panels/hardware_box.h"
+#include "ui/panels/observed_tensors.h"
+#include "ui/panels/run_options.h"
+#include "ui/panels/run_results.h"
 #include "ui/panels/shard_view.h"
-#include "ui/panels/timing_chart.h"
+#include "ui/window/calibration.h"
 #include "ui/window/editor_session.h"
 #include "ui/window/run_client.h"
 #include "ui/window/text.h"
 #include "ui/window/theme.h"
 
-#include <QComboBox>
+#include <QAction>
+#include <QEvent>
 #include <QLabel>
-#include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QSpinBox>
-#include <QTabWidget>
+#include <QTemporaryDir>
+#include <QTimer>
+#include <QToolButton>
 
-#include <algorithm>
+#include <utility>
 
 namespace shardwright {
 namespace {
@@ -47,10 +51,10 @@ Overloaded(Handlers...) -> Overloaded<Handlers...>;
 }  // namespace
 
 void RunPanel::showTab(const QString& name) {
-    const QStringList names{QStringLiteral("devices"), QStringLiteral("collectives"),
-                            QStringLiteral("verification"), QStringLiteral("shards")};
-    if (const auto index = names.indexOf(name); index >= 0)
-        m_tabs->setCurrentIndex(static_cast<int>(index));
+    if (name == QStringLiteral("shards"))
+        m_results->setCurrentIndex(m_results->count() - 1);
+    else
+        m_results->showTab(name);
 }
 
 QString RunPanel::statusText() const {
@@ -58,7 +62,7 @@ QString RunPanel::statusText() const {
 }
 
 bool RunPanel::isRunning() const {
-    return m_preparing || m_client->isRunning();
+    return m_preparing || m_client->isRunning() || m_calibration->isRunning();
 }
 
 void RunPanel::setAnalysis(std::shared_ptr<const Analysis> analysis) {
@@ -70,11 +74,13 @@ void RunPanel::setAnalysis(std::shared_ptr<const Analysis> analysis) {
         m_slot = {};
         clearResults();
         setStatus({}, false);
-        if (m_client->isRunning())
-            m_client->cancel();
+        m_observed->clear();
+        cancelRun();
     }
-    m_run->setEnabled(m_client->isRunning() || m_analysis);
+    m_run->setEnabled(isRunning() || m_analysis);
+    m_saveShards->setEnabled(m_analysis && !isRunning());
     m_shards->showTensor(m_analysis, m_value, m_slot);
+    m_observed->showTensor(m_analysis, m_value, m_slot);
     updateStatus();
     updateShardNote();
 }
@@ -85,6 +91,7 @@ void RunPanel::selectValue(ValueId value, TensorSlot slot) {
     m_value = value;
     m_slot = slot;
     m_shards->showTensor(m_analysis, m_value, m_slot);
+    m_observed->showTensor(m_analysis, m_value, m_slot);
     updateShardNote();
 }
 
@@ -109,38 +116,49 @@ void RunPanel::updateStatus() {
 void RunPanel::updateShardNote() {
     const bool missing = m_analysis && m_value && m_analysis->hasConfiguration &&
                          !m_result.isEmpty() && !isRunning() && !m_shards->hasValues();
-    m_shardNote->setVisible(missing);
-    m_runAgain->setVisible(missing);
-    if (!missing)
+    if (!missing) {
+        m_observed->setNote({}, false);
         return;
-    const std::string& name = m_analysis->graph().value(m_value).name;
-    const bool kept = m_values.contains(name);
-    m_runAgain->setVisible(!kept || isStale());
-    m_shardNote->setText(
-        !kept       ? tr("The last run did not keep the values of %1.").arg(oneLine(name, 60))
-        : isStale() ? tr("The last run was of other annotations.")
-                    : tr("Values are kept as the producer leaves %1; here it lies otherwise.")
-                          .arg(oneLine(name, 60)));
+    }
+    const std::string wanted = observedName(*m_analysis, m_value, m_slot);
+    const bool kept = m_values.contains(wanted);
+    m_observed->setNote(wanted.empty() ? tr("It is inside of a body: a run cannot observe it.")
+                        : !kept        ? tr("The last run did not observe it here.")
+                        : isStale()    ? tr("The last run was of other annotations.")
+                                       : tr("The last run has no values of it."),
+                        !wanted.empty() && (!kept || isStale()));
+}
+
+void RunPanel::cancelRun() {
+    if (std::exchange(m_preparing, false)) {
+        m_session->jobs()->cancel(JobTracker::Kind::Run);
+        ended(RunClient::cancelledText());
+    }
+    m_client->cancel();
 }
 
 void RunPanel::cancel() {
-    if (m_client->isRunning())
-        m_client->cancel();
+    cancelRun();
+    m_calibration->cancel();
 }
 
 void RunPanel::clearResults() {
     m_ran.reset();
     m_result.clear();
     m_values.clear();
-    m_timings.clear();
-    m_chart->setTimings({});
-    m_chartHint->show();
-    m_collectives->showNothing();
-    m_verification->clear();
+    m_traces.reset();
+    m_saveTrace->setEnabled(false);
+    m_runAllTheSame->hide();
+    m_results->clear();
     m_shards->setShards({});
 }
 
-RunRequest RunPanel::request() const {
+QString RunPanel::tracePath() const {
+    return m_traces && m_traces->isValid() ? m_traces->filePath(QStringLiteral("trace.json"))
+                                           : QString();
+}
+
+Result<RunRequest> RunPanel::request(const Wish& wish) const {
     RunRequest request;
     request.modelPath = fromQt(m_session->filePath());
     request.configuration = m_analysis->configuration.name;
@@ -150,29 +168,45 @@ RunRequest RunPanel::request() const {
     request.bindingFallback = options.bindings.fallback;
     request.rules = m_session->userRules().text;
     request.rulesName = m_session->userRules().name;
-    request.seed = static_cast<std::uint64_t>(m_seed->value());
-    request.inputsPath = fromQt(m_inputs->text().trimmed());
-    request.verify = static_cast<VerifyMode>(m_verify->currentData().toInt());
-    request.repeats = m_repeats->value();
-    if (m_value)
-        request.observe.push_back(m_analysis->graph().value(m_value).name);
+    request.observe = m_observed->names();
+    request.tracePath = fromQt(tracePath());
+    request.saveShardsFolder = fromQt(wish.shardsFolder);
+    request.ignoreMemory = wish.ignoreMemory;
+    if (auto filled = m_options->fill(request); !filled)
+        return filled.error();
     return request;
 }
 
 void RunPanel::start() {
+    startWith({});
+}
+
+void RunPanel::saveShards(const QString& folder) {
+    startWith({folder, false});
+}
+
+void RunPanel::startWith(const Wish& wish) {
     if (isRunning() || !m_analysis || !m_session->hasDocument())
         return;
     clearResults();
+    m_traces = std::make_unique<QTemporaryDir>();
+    auto wanted = request(wish);
+    if (!wanted) {
+        setStatus(toQt(wanted.error().text()), true);
+        return;
+    }
+    m_wish = wish;
     m_ran = Ran{m_session->document().annotations, m_session->options(),
                 m_analysis->configuration.name};
     m_preparing = true;
     setRunning(true);
-    setStatus(tr("Preparing"), false);
+    m_stage = tr("Preparing");
+    setStatus(m_stage, false);
     // The bytes of a large model take a while.
     m_session->jobs()->start<Result<std::string>>(
         JobTracker::Kind::Run,
         [document = m_session->document(),
-         request = request()](const CancelToken&) mutable -> Result<std::string> {
+         request = std::move(*wanted)](const CancelToken&) mutable -> Result<std::string> {
             auto bytes = document.toBytes();
             if (!bytes)
                 return bytes.error();
@@ -191,44 +225,44 @@ void RunPanel::start() {
 void RunPanel::take(const RunEvent& event) {
     std::visit(Overloaded{
                    [this](const RunProgress& progress) {
-                       setStatus(stageText(progress.stage), false);
+                       m_stage = stageText(progress.stage);
+                       setStatus(m_stage, false);
                        // A stage that has not told how far it is looks busy, not stuck.
                        m_progress->setRange(0, progress.share > 0 ? 100 : 0);
                        m_progress->setValue(static_cast<int>(progress.share * 100));
                    },
-                   [this](const RunDeviceTiming& timing) {
-                       std::erase_if(m_timings, [&](const auto& each) {
-                           return each.device == timing.device;
-                       });
-                       m_timings.push_back(timing);
-                       m_chart->setTimings(m_timings);
-                       m_chartHint->hide();
-                   },
                    [this](const RunShard& shard) { m_values[shard.tensor].push_back(shard); },
                    [this](const RunReport& report) { takeReport(report); },
+                   [this](const RunFailure& failure) {
+                       m_runAllTheSame->setVisible(failure.kind == RunFailure::Kind::Memory);
+                   },
+                   [this](const RunMemory& memory) { m_results->take(memory); },
+                   [this](const RunDeviceTiming& timing) { m_results->take(timing); },
+                   [this](const RunSegmentTiming& segment) { m_results->take(segment); },
+                   [this](const RunExchangeTiming& exchange) { m_results->take(exchange); },
                    [](const auto&) {},
                },
                event);
 }
 
 void RunPanel::takeReport(const RunReport& report) {
-    m_timings = report.devices;
-    m_chart->setTimings(m_timings);
-    m_chartHint->setVisible(m_timings.empty());
     m_shards->setShards(m_values);
-    m_collectives->show(report);
-    m_verification->show(report, m_analysis.get());
+    m_results->show(report, m_analysis.get());
     QString text = tr("Ran in %1").arg(milliseconds(report.wallMs));
     if (report.referenceWallMs > 0)
         text += tr(" (one device: %1)").arg(milliseconds(report.referenceWallMs));
     if (report.verified)
         text += *report.verified ? tr(" · the outputs agree") : tr(" · the outputs DIFFER");
+    if (report.predicted != report.executed)
+        text += tr(" · collectives differ from the prediction");
+    if (!m_wish.shardsFolder.isEmpty())
+        text += tr(" · shards saved in %1").arg(m_wish.shardsFolder);
     m_result = text;
-    m_resultIsBad = report.verified == false;
+    m_resultIsBad = report.verified == false || report.predicted != report.executed;
     setStatus(text, m_resultIsBad);
-    m_status->setToolTip(toolTipText(toQt(report.kernels)));
+    m_saveTrace->setEnabled(!tracePath().isEmpty());
     if (report.verified == false)
-        m_tabs->setCurrentIndex(2);
+        m_results->showTab(QStringLiteral("verification"));
 }
 
 void RunPanel::ended(const QString& failure) {
@@ -246,10 +280,38 @@ void RunPanel::setStatus(const QString& text, bool problem) {
     QPalette colours = palette();
     if (problem)
         colours.setColor(QPalette::WindowText, severityColour(Severity::Error, palette()));
+    m_statusIsBad = problem;
     m_status->setPalette(colours);
     m_status->setText(text.left(600));
-    m_status->setVisible(!text.isEmpty());
+    m_status->parentWidget()->setVisible(!text.isEmpty());
     m_status->setToolTip(toolTipText(text.left(4000)));
+}
+
+/// A worker that tells nothing may be busy with one large kernel, or hang: who waits can decide.
+void RunPanel::sayQuiet() {
+    const int seconds = m_client->quietSeconds();
+    if (seconds >= m_quietLimit)
+        setStatus(
+            tr("%1 · no news from the worker for %2 s, Cancel ends it").arg(m_stage).arg(seconds),
+            false);
+}
+
+void RunPanel::measureMachine() {
+    if (isRunning())
+        return;
+    setRunning(true);
+    setStatus(tr("Measuring collectives and kernels of this machine"), false);
+    m_calibration->start();
+}
+
+void RunPanel::measured(const QString& failure) {
+    setRunning(false);
+    if (failure.isEmpty())
+        m_options->hardware()->chooseMeasured();
+    setStatus(failure.isEmpty() ? tr("This machine was measured; the next run is predicted with it")
+                                : failure,
+              !failure.isEmpty() && failure != RunClient::cancelledText());
+    updateShardNote();
 }
 
 void RunPanel::setRunning(bool running) {
@@ -258,11 +320,23 @@ void RunPanel::setRunning(bool running) {
     m_run->setEnabled(running || m_analysis);
     m_progress->setVisible(running);
     m_progress->setRange(0, 0);
-    for (QWidget* widget : {static_cast<QWidget*>(m_verify), static_cast<QWidget*>(m_repeats),
-                            static_cast<QWidget*>(m_seed), static_cast<QWidget*>(m_inputs)})
-        widget->setEnabled(!running);
+    m_options->setEditable(!running);
+    m_save->setEnabled(!running);
+    m_saveShards->setEnabled(!running && m_analysis);
+    m_results->setRunning(running);
+    if (running)
+        m_quiet->start();
+    else
+        m_quiet->stop();
     updateShardNote();
     emit runningChanged(running);
+}
+
+void RunPanel::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    // Colours that were taken from the palette are taken again.
+    if (event->type() == QEvent::PaletteChange && m_status)
+        setStatus(m_status->text(), m_statusIsBad);
 }
 
 }  // namespace shardwright

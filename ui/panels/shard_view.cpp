@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ui/panels/shard_view.h"
 
+#include "run/observed_weights.h"
 #include "sharding/shard_text.h"
 #include "ui/canvas/canvas_theme.h"
 #include "ui/panels/tensor_model.h"
@@ -107,6 +108,21 @@ QString statisticsText(const RunShard& shard) {
 
 }  // namespace
 
+std::string observedName(const Analysis& analysis, ValueId value, const TensorSlot& slot) {
+    const GraphIndex& graph = analysis.graph();
+    std::string name = graph.value(value).name;
+    if (slot.node && !slot.output && slot.node.index() < analysis.meaning.nodes.size() &&
+        valueAt(graph, slot) == value) {
+        const auto& inputs = analysis.meaning.nodes[slot.node.index()].inputs;
+        const auto at = static_cast<std::size_t>(slot.slot);
+        const std::string node = graph.place(slot.node).name;
+        if (at < inputs.size() && !node.empty() && inputs[at].layout != inputs[at].arrives)
+            name += '@' + node;
+    }
+    const auto found = findObserved(analysis, name);
+    return found && found->value == value ? name : std::string();
+}
+
 ShardView::ShardView(QWidget* parent) : QWidget(parent) {
     setAccessibleName(tr("Shards of the selected tensor"));
 }
@@ -143,17 +159,28 @@ SlotMeaning ShardView::meaning() const {
     return {value.source, value.layout, {}, false};
 }
 
+/// Of the tensor at this node, and as it was made.
+std::vector<const RunShard*> ShardView::kept() const {
+    const std::string& name = m_analysis->graph().value(m_value).name;
+    std::vector<const RunShard*> shards;
+    for (const std::string& each : {observedName(*m_analysis, m_value, m_slot), name}) {
+        if (!shards.empty() && each == name && shards.front()->tensor == name)
+            break;
+        if (const auto found = m_shards.find(each); found != m_shards.end())
+            for (const RunShard& shard : found->second)
+                shards.push_back(&shard);
+    }
+    return shards;
+}
+
 const RunShard* ShardView::shardOf(int device, const SlotMeaning& meaning) const {
-    const auto found = m_shards.find(m_analysis->graph().value(m_value).name);
-    if (found == m_shards.end())
-        return nullptr;
     const auto held = meaning.layout ? meaning.layout->holding(device) : std::vector<Box>();
-    for (const RunShard& shard : found->second) {
+    for (const RunShard* shard : kept()) {
         // A weight may be cut differently for several nodes, and a tensor may have been brought to
         // another layout on its way here.
-        const bool here = !meaning.layout || std::ranges::find(held, boxOf(shard)) != held.end();
-        if (shard.device == device && here)
-            return &shard;
+        const bool here = !meaning.layout || std::ranges::find(held, boxOf(*shard)) != held.end();
+        if (shard->device == device && here)
+            return shard;
     }
     return nullptr;
 }
@@ -196,10 +223,8 @@ void ShardView::rebuild() {
                                                     : configuration.mesh.axes.back().size;
         m_columns = std::clamp(m_columns, 1, 16);
         double scale = 0;
-        const auto shards = m_shards.find(m_analysis->graph().value(m_value).name);
-        if (shards != m_shards.end())
-            for (const RunShard& shard : shards->second)
-                scale = std::max({scale, std::abs(shard.min), std::abs(shard.max)});
+        for (const RunShard* shard : kept())
+            scale = std::max({scale, std::abs(shard->min), std::abs(shard->max)});
         QStringList parts;
         for (int device = 0; device < std::min(configuration.deviceCount, kMostDevices); ++device) {
             Cell next = cell(device, meaning, scale);

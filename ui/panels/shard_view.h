@@ -13,6 +13,10 @@
 
 namespace shardwright {
 
+/// What a run is asked for to show a tensor as it lies at a node: "h", or where the node takes it
+/// in another layout than it was made in, "h@mm2". Empty: a run cannot observe it.
+std::string observedName(const Analysis& analysis, ValueId value, const TensorSlot& slot);
+
 /// What each device holds of one tensor: devices as cells in mesh order, equal parts in equal
 /// colours; after a run with the values as a heat map and their statistics.
 class ShardView : public QWidget {
@@ -36,8 +40,7 @@ public:
         QImage values;       ///< Null without a run.
     };
     const std::vector<Cell>& cells() const { return m_cells; }
-    /// Whether the run kept what is shown; a run keeps a tensor as its producer leaves it, and
-    /// weights as they are cut.
+    /// Whether the run kept what is shown.
     bool hasValues() const;
     QRect cellRect(int cell) const;
 
@@ -52,6 +55,7 @@ private:
     QString title(const SlotMeaning& meaning) const;
     Cell cell(int device, const SlotMeaning& meaning, double scale) const;
     const RunShard* shardOf(int device, const SlotMeaning& meaning) const;
+    std::vector<const RunShard*> kept() const;
     void paintCell(QPainter& painter, const Cell& cell, const QRect& rect) const;
     QSize cellSize() const;
 

@@ -10,17 +10,26 @@ namespace shardwright {
 namespace {
 
 constexpr int kPatienceMs = 1500;
+constexpr int kKillSignal = 9;
+constexpr int kCancelMs = 150;  ///< A worker ends within 100 ms.
 constexpr qsizetype kErrorLimit = 4000;
+
+QString failureText(const RunFailure& failure) {
+    if (failure.kind == RunFailure::Kind::Memory)
+        return RunClient::tr("It needs about %1 of memory, and %2 are available. Nothing was "
+                             "started.")
+            .arg(byteText(failure.neededBytes), byteText(failure.availableBytes));
+    return failure.place.empty()
+               ? toQt(failure.message)
+               : toQt(failure.place) + QStringLiteral(": ") + toQt(failure.message);
+}
 
 }  // namespace
 
 RunClient::RunClient(QObject* parent) : QObject(parent) {
     m_killer.setSingleShot(true);
-    m_killer.setInterval(kPatienceMs);
-    connect(&m_killer, &QTimer::timeout, this, [this] {
-        if (m_process)
-            m_process->kill();
-    });
+    m_killer.setInterval(kCancelMs);
+    connect(&m_killer, &QTimer::timeout, this, &RunClient::giveUp);
 }
 
 RunClient::~RunClient() {
@@ -53,6 +62,7 @@ void RunClient::start(std::string request) {
     m_errors.clear();
     m_failure.clear();
     m_cancelled = m_reported = false;
+    m_lastEvent.start();
     connect(m_process, &QProcess::readyReadStandardOutput, this, &RunClient::readEvents);
     connect(m_process, &QProcess::readyReadStandardError, this, &RunClient::readErrors);
     connect(m_process, &QProcess::finished, this, &RunClient::processEnded);
@@ -79,6 +89,22 @@ void RunClient::cancel() {
     m_killer.start();
 }
 
+/// The process may take its time to be gone, with all the memory that it has; nobody waits for it.
+void RunClient::giveUp() {
+    if (!m_process)
+        return;
+    QProcess* process = m_process;
+    process->disconnect(this);
+    connect(process, &QProcess::finished, process, &QObject::deleteLater);
+    process->kill();
+    m_process = nullptr;
+    end(cancelledText());
+}
+
+int RunClient::quietSeconds() const {
+    return m_process ? static_cast<int>(m_lastEvent.elapsed() / 1000) : 0;
+}
+
 void RunClient::readErrors() {
     m_errors += m_process->readAllStandardError();
     m_errors = m_errors.right(kErrorLimit);
@@ -93,20 +119,30 @@ void RunClient::readEvents() {
         m_process->kill();
         return;
     }
+    if (!events->empty())
+        m_lastEvent.start();
     for (const RunEvent& each : *events) {
         if (const auto* failure = std::get_if<RunFailure>(&each)) {
             m_cancelled = m_cancelled || failure->kind == RunFailure::Kind::Cancelled;
-            m_failure = failure->place.empty()
-                            ? toQt(failure->message)
-                            : toQt(failure->place) + QStringLiteral(": ") + toQt(failure->message);
+            m_failure = failureText(*failure);
         }
         m_reported = m_reported || std::holds_alternative<RunReport>(each);
-        emit event(each);
+        // Who has cancelled may have gone on to another model.
+        if (!m_cancelled)
+            emit event(each);
     }
 }
 
 QString RunClient::cancelledText() {
     return tr("Cancelled");
+}
+
+QString RunClient::crashText() const {
+    // Of a process that crashed, QProcess has the signal as its exit code.
+    return m_process->exitCode() == kKillSignal
+               ? tr("The worker was killed, probably for lack of memory. The model is as it was.")
+               : tr("The worker crashed (signal %1). The model is as it was.")
+                     .arg(m_process->exitCode());
 }
 
 QString RunClient::endText() const {
@@ -116,9 +152,9 @@ QString RunClient::endText() const {
         return m_failure;
     if (m_reported)
         return {};
-    QString text =
+    const QString text =
         m_process->exitStatus() == QProcess::CrashExit
-            ? tr("The worker crashed. The model is as it was.")
+            ? crashText()
             : tr("The worker ended without a result (exit code %1).").arg(m_process->exitCode());
     const QString errors = QString::fromUtf8(m_errors).trimmed();
     return errors.isEmpty() ? text : text + u'\n' + errors;

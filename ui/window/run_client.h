@@ -3,6 +3,7 @@
 
 #include "run/run_events.h"
 
+#include <QElapsedTimer>
 #include <QObject>
 #include <QProcess>
 #include <QTimer>
@@ -25,9 +26,11 @@ public:
     static QString workerPath();
     /// `request` is encoded and delimited. A run in progress is ended.
     void start(std::string request);
-    /// Asks the worker to end, and ends it if it does not.
+    /// Asks the worker to end, and within a fifth of a second ends it if it does not.
     void cancel();
     bool isRunning() const { return m_process != nullptr; }
+    /// Seconds since the worker told something.
+    int quietSeconds() const;
     /// What finished() tells after cancel().
     static QString cancelledText();
 
@@ -42,11 +45,14 @@ private:
     void processEnded();
     void end(const QString& failure);
     QString endText() const;
+    QString crashText() const;
+    void giveUp();
 
     QProcess* m_process = nullptr;
     std::unique_ptr<EventParser> m_parser;
     QByteArray m_errors;
     QTimer m_killer;
+    QElapsedTimer m_lastEvent;
     bool m_cancelled = false;
     bool m_reported = false;
     QString m_failure;

@@ -72,7 +72,7 @@ QString exactByteText(std::int64_t bytes) {
 
 QString milliseconds(double ms) {
     if (ms > 0 && ms < 1)
-        return tr("%1 µs").arg(QLocale().toString(ms * 1000, 'f', 0));
+        return tr("%1 µs").arg(QLocale().toString(ms * 1000, 'f', ms < 0.01 ? 1 : 0));
     if (ms >= 1000)
         return tr("%1 s").arg(QLocale().toString(ms / 1000, 'f', 2));
     return tr("%1 ms").arg(QLocale().toString(ms, 'f', ms < 10 ? 2 : 1));

@@ -45,7 +45,7 @@ RunReport fullReport() {
                            6.5,
                            "ring: ..."},
                           {"send", "", {}, {1, 2}, 16, 4, 1, 0, 2e9, -1, ""}};
-    report.operators = {{1, 2, {"mm1", 0, ""}, "FusedGemm", "fused mm1/x", 4, 17}};
+    report.operators = {{1, 2, {"mm1", 0, ""}, "FusedGemm", "fused mm1/x", 4, 17, 70}};
     report.hardware = "wire";
     return report;
 }
@@ -61,8 +61,8 @@ std::vector<RunEvent> someEvents() {
             shard,
             RunTensorCheck{"y", 1, 2, 3, true, "n", "h"},
             fullReport(),
-            RunFailure{RunFailure::Kind::ModelError, "wrong", "SW301"},
-            RunMemory{1, 2000, 3000}};
+            RunFailure{RunFailure::Kind::Memory, "wrong", "SW301", 20, 10},
+            RunMemory{1, 2000, 3000, 4000}};
 }
 
 }  // namespace

@@ -1,29 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "check/analysis.h"
 #include "run/run_events.h"
+#include "ui/panels/run_rows.h"
 
-#include <QTreeWidget>
 #include <QWidget>
-
-#include <memory>
 
 class QLabel;
 class QPushButton;
 
 namespace shardwright {
 
-/// Collectives by kind: what was predicted and what was counted while running.
-class CollectivesTable : public QTreeWidget {
-    Q_OBJECT
-
-public:
-    explicit CollectivesTable(QWidget* parent = nullptr);
-    void show(const RunReport& report);
-    /// Before a run.
-    void showNothing();
-};
+class RowsView;
 
 /// Whether the sharded run agrees with one device, tensor by tensor.
 class VerificationView : public QWidget {
@@ -32,18 +20,17 @@ class VerificationView : public QWidget {
 public:
     explicit VerificationView(QWidget* parent = nullptr);
     void clear();
-    void show(const RunReport& report, const Analysis* analysis);
+    void show(const RunReport& report, const NodesByPlace& nodes);
     QString verdict() const;
+    RowsView* checks() const { return m_checks; }
 
 signals:
     void nodeWanted(shardwright::NodeId node);
 
 private:
-    void addCheck(const RunTensorCheck& check);
-
     QLabel* m_verdict;
     QPushButton* m_goTo;
-    QTreeWidget* m_checks;
+    RowsView* m_checks;
     NodeId m_divergent;
 };
 
