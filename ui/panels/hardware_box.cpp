@@ -2,7 +2,7 @@
 #include "ui/panels/hardware_box.h"
 
 #include "comm/installed_profiles.h"
-#include "ui/window/calibration.h"
+#include "ui/window/calibration_client.h"
 #include "ui/window/text.h"
 
 #include <QFile>
@@ -48,7 +48,7 @@ void HardwareBox::fill() {
     add(tr("No prediction"), {}, tr("Collectives are measured only"));
     for (const auto& path : installedProfiles())
         add(toQt(path.stem().string()), toQt(path.string()), toQt(path.string()));
-    if (const QFileInfo measured(Calibration::profilePath()); measured.exists())
+    if (const QFileInfo measured(CalibrationClient::profilePath()); measured.exists())
         add(tr("This machine"), measured.absoluteFilePath(),
             tr("Measured on %1")
                 .arg(QLocale().toString(measured.lastModified(), QLocale::ShortFormat)));
@@ -96,7 +96,7 @@ void HardwareBox::choose(const QString& path) {
 }
 
 void HardwareBox::chooseMeasured() {
-    choose(QFileInfo(Calibration::profilePath()).absoluteFilePath());
+    choose(QFileInfo(CalibrationClient::profilePath()).absoluteFilePath());
 }
 
 QString HardwareBox::path() const {

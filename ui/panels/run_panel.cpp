@@ -4,10 +4,10 @@
 #include "ui/panels/diagnostics_model.h"
 #include "ui/panels/hardware_box.h"
 #include "ui/panels/observed_tensors.h"
-#include "ui/panels/run_options.h"
 #include "ui/panels/run_results.h"
+#include "ui/panels/run_settings.h"
 #include "ui/panels/shard_view.h"
-#include "ui/window/calibration.h"
+#include "ui/window/calibration_client.h"
 #include "ui/window/editor_session.h"
 #include "ui/window/run_client.h"
 #include "ui/window/text.h"
@@ -172,7 +172,7 @@ Result<RunRequest> RunPanel::request(const Wish& wish) const {
     request.tracePath = fromQt(tracePath());
     request.saveShardsFolder = fromQt(wish.shardsFolder);
     request.ignoreMemory = wish.ignoreMemory;
-    if (auto filled = m_options->fill(request); !filled)
+    if (auto filled = m_settings->fill(request); !filled)
         return filled.error();
     return request;
 }
@@ -307,7 +307,7 @@ void RunPanel::measureMachine() {
 void RunPanel::measured(const QString& failure) {
     setRunning(false);
     if (failure.isEmpty())
-        m_options->hardware()->chooseMeasured();
+        m_settings->hardware()->chooseMeasured();
     setStatus(failure.isEmpty() ? tr("This machine was measured; the next run is predicted with it")
                                 : failure,
               !failure.isEmpty() && failure != RunClient::cancelledText());
@@ -320,7 +320,7 @@ void RunPanel::setRunning(bool running) {
     m_run->setEnabled(running || m_analysis);
     m_progress->setVisible(running);
     m_progress->setRange(0, 0);
-    m_options->setEditable(!running);
+    m_settings->setEditable(!running);
     m_save->setEnabled(!running);
     m_saveShards->setEnabled(!running && m_analysis);
     m_results->setRunning(running);

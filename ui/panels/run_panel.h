@@ -21,11 +21,11 @@ class QToolButton;
 
 namespace shardwright {
 
-class Calibration;
+class CalibrationClient;
 class EditorSession;
 class ObservedTensors;
 class RunClient;
-class RunOptions;
+class RunSettings;
 class RunResults;
 class ShardView;
 
@@ -50,7 +50,7 @@ public:
     void cancel();
     bool isRunning() const;
     RunClient* client() const { return m_client; }
-    RunOptions* options() const { return m_options; }
+    RunSettings* settings() const { return m_settings; }
     RunResults* results() const { return m_results; }
     /// "devices", "operators", "collectives", "timeline", "verification" or "shards".
     void showTab(const QString& name);
@@ -103,7 +103,7 @@ private:
 
     EditorSession* m_session;
     RunClient* m_client;
-    Calibration* m_calibration;
+    CalibrationClient* m_calibration;
     std::shared_ptr<const Analysis> m_analysis;
     ValueId m_value;
     TensorSlot m_slot;
@@ -118,7 +118,7 @@ private:
     std::unique_ptr<QTemporaryDir> m_traces;
 
     QPushButton *m_run, *m_runAllTheSame;
-    RunOptions* m_options;
+    RunSettings* m_settings;
     QToolButton* m_save;
     QAction *m_saveTrace, *m_saveShards;
     QProgressBar* m_progress;

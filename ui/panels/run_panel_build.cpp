@@ -2,11 +2,11 @@
 // The run panel's widgets, and its dialogs.
 #include "ui/panels/hardware_box.h"
 #include "ui/panels/observed_tensors.h"
-#include "ui/panels/run_options.h"
 #include "ui/panels/run_panel.h"
 #include "ui/panels/run_results.h"
+#include "ui/panels/run_settings.h"
 #include "ui/panels/shard_view.h"
-#include "ui/window/calibration.h"
+#include "ui/window/calibration_client.h"
 #include "ui/window/editor_session.h"
 #include "ui/window/run_client.h"
 #include "ui/window/theme.h"
@@ -29,8 +29,8 @@ RunPanel::RunPanel(EditorSession* session, QWidget* parent) : QWidget(parent), m
     m_client = new RunClient(this);
     connect(m_client, &RunClient::event, this, &RunPanel::take);
     connect(m_client, &RunClient::finished, this, &RunPanel::ended);
-    m_calibration = new Calibration(this);
-    connect(m_calibration, &Calibration::finished, this, &RunPanel::measured);
+    m_calibration = new CalibrationClient(this);
+    connect(m_calibration, &CalibrationClient::finished, this, &RunPanel::measured);
     m_quiet = new QTimer(this);
     constexpr int kEveryMs = 1000;
     m_quiet->setInterval(kEveryMs);
@@ -74,9 +74,9 @@ QWidget* RunPanel::buildControls() {
     m_saveShards->setToolTip(tr("Runs again, and writes each device's piece of the outputs and of "
                                 "observed tensors as .npy"));
     m_save->setMenu(menu);
-    m_options = new RunOptions(m_run, m_save, this);
-    connect(m_options->hardware(), &HardwareBox::measureWanted, this, &RunPanel::measureMachine);
-    return m_options;
+    m_settings = new RunSettings(m_run, m_save, this);
+    connect(m_settings->hardware(), &HardwareBox::measureWanted, this, &RunPanel::measureMachine);
+    return m_settings;
 }
 
 QWidget* RunPanel::buildStatus() {

@@ -4,9 +4,9 @@
 
 #include "support/ui/run_fixture.h"
 #include "ui/panels/hardware_box.h"
-#include "ui/panels/run_options.h"
+#include "ui/panels/run_settings.h"
 #include "ui/panels/run_timeline.h"
-#include "ui/window/calibration.h"
+#include "ui/window/calibration_client.h"
 
 #include <QAbstractItemModelTester>
 #include <QCheckBox>
@@ -167,7 +167,7 @@ private slots:
         f.panel.findChild<QSpinBox*>("repeats")->setValue(5);
         f.panel.findChild<QCheckBox*>("operatorTimes")->setChecked(true);
         const QString profile = f.box.write("wire.json", "a profile");
-        f.panel.options()->hardware()->choose(profile);
+        f.panel.settings()->hardware()->choose(profile);
         f.panel.start();
         const auto request = f.request();
         QVERIFY(request);
@@ -188,8 +188,8 @@ private slots:
         qputenv(
             "SHARDWRIGHT_CLI",
             f.program("cli.sh", "echo \"$*\" > $DIR/words; echo measured > \"$3\"").toLocal8Bit());
-        QFile::remove(Calibration::profilePath());
-        HardwareBox* box = f.panel.options()->hardware();
+        QFile::remove(CalibrationClient::profilePath());
+        HardwareBox* box = f.panel.settings()->hardware();
         emit box->measureWanted();
         QVERIFY(f.panel.isRunning());
         QTRY_VERIFY(!f.panel.isRunning());
@@ -206,7 +206,7 @@ private slots:
     void measuringTheMachineIsCancelled() {
         Fixture f;
         qputenv("SHARDWRIGHT_CLI", f.program("cli.sh", "sleep 60 & wait").toLocal8Bit());
-        emit f.panel.options()->hardware()->measureWanted();
+        emit f.panel.settings()->hardware()->measureWanted();
         QVERIFY(f.panel.isRunning());
         f.panel.cancel();
         QVERIFY(!f.panel.isRunning());
@@ -250,9 +250,9 @@ private slots:
         QTest::qWait(1);
         QTRY_COMPARE(f.panel.width(), 380);
         for (const QWidget* child :
-             f.panel.options()->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
+             f.panel.settings()->findChildren<QWidget*>(QString(), Qt::FindDirectChildrenOnly))
             if (child->isVisible())
-                QVERIFY2(f.panel.options()->rect().contains(child->geometry()),
+                QVERIFY2(f.panel.settings()->rect().contains(child->geometry()),
                          qPrintable(child->accessibleName() + child->objectName()));
     }
     void rowsAreAModelThatViewsCanTrust() {

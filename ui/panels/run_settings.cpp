@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ui/panels/run_options.h"
+#include "ui/panels/run_settings.h"
 
 #include "ui/panels/flow_layout.h"
 #include "ui/panels/hardware_box.h"
@@ -21,7 +21,7 @@ constexpr int kMaxPasses = 1000;
 
 }  // namespace
 
-RunOptions::RunOptions(QWidget* first, QWidget* last, QWidget* parent) : QWidget(parent) {
+RunSettings::RunSettings(QWidget* first, QWidget* last, QWidget* parent) : QWidget(parent) {
     m_verify = new QComboBox;
     m_verify->addItem(tr("Verify outputs"), static_cast<int>(VerifyMode::Outputs));
     m_verify->addItem(tr("Verify all tensors"), static_cast<int>(VerifyMode::All));
@@ -62,7 +62,7 @@ RunOptions::RunOptions(QWidget* first, QWidget* last, QWidget* parent) : QWidget
     QAction* choose =
         m_inputs->addAction(themedIcon(QStringLiteral("open")), QLineEdit::TrailingPosition);
     choose->setToolTip(tr("Choose a file"));
-    connect(choose, &QAction::triggered, this, &RunOptions::chooseInputs);
+    connect(choose, &QAction::triggered, this, &RunSettings::chooseInputs);
     auto* flow = new FlowLayout(this);
     for (QWidget* widget : {first, static_cast<QWidget*>(m_verify),
                             static_cast<QWidget*>(m_warmups), static_cast<QWidget*>(m_repeats),
@@ -74,7 +74,7 @@ RunOptions::RunOptions(QWidget* first, QWidget* last, QWidget* parent) : QWidget
     setSizePolicy(policy);
 }
 
-Result<void> RunOptions::fill(RunRequest& request) const {
+Result<void> RunSettings::fill(RunRequest& request) const {
     request.verify = static_cast<VerifyMode>(m_verify->currentData().toInt());
     request.warmups = m_warmups->value();
     request.repeats = m_repeats->value();
@@ -89,7 +89,7 @@ Result<void> RunOptions::fill(RunRequest& request) const {
     return {};
 }
 
-void RunOptions::setEditable(bool editable) {
+void RunSettings::setEditable(bool editable) {
     for (QWidget* widget : {static_cast<QWidget*>(m_verify), static_cast<QWidget*>(m_warmups),
                             static_cast<QWidget*>(m_repeats), static_cast<QWidget*>(m_operators),
                             static_cast<QWidget*>(m_hardware), static_cast<QWidget*>(m_seed),
@@ -97,7 +97,7 @@ void RunOptions::setEditable(bool editable) {
         widget->setEnabled(editable);
 }
 
-void RunOptions::chooseInputs() {
+void RunSettings::chooseInputs() {
     auto* dialog = new QFileDialog(this, tr("Choose Inputs"), {},
                                    tr("Arrays (*.npz);;Tensors (*.pb);;All files (*)"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);

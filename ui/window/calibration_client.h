@@ -9,12 +9,12 @@ class QProcess;
 namespace shardwright {
 
 /// Measures this machine with `shardwright-cli calibrate`, outside of the editor's process.
-class Calibration : public QObject {
+class CalibrationClient : public QObject {
     Q_OBJECT
 
 public:
-    explicit Calibration(QObject* parent = nullptr);
-    ~Calibration() override;
+    explicit CalibrationClient(QObject* parent = nullptr);
+    ~CalibrationClient() override;
 
     /// $SHARDWRIGHT_CLI, else beside this program.
     static QString programPath();

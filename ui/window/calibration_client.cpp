@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ui/window/calibration.h"
+#include "ui/window/calibration_client.h"
 
 #include "ui/window/run_client.h"
 
@@ -16,14 +16,14 @@ namespace {
 constexpr int kPatienceMs = 1500;
 
 QString unfinishedPath() {
-    return Calibration::profilePath() + QStringLiteral(".new");
+    return CalibrationClient::profilePath() + QStringLiteral(".new");
 }
 
 }  // namespace
 
-Calibration::Calibration(QObject* parent) : QObject(parent) {}
+CalibrationClient::CalibrationClient(QObject* parent) : QObject(parent) {}
 
-Calibration::~Calibration() {
+CalibrationClient::~CalibrationClient() {
     if (!m_process)
         return;
     m_process->disconnect(this);
@@ -31,24 +31,24 @@ Calibration::~Calibration() {
     m_process->waitForFinished(kPatienceMs);
 }
 
-QString Calibration::programPath() {
+QString CalibrationClient::programPath() {
     const QString own = qEnvironmentVariable("SHARDWRIGHT_CLI");
     return own.isEmpty()
                ? QCoreApplication::applicationDirPath() + QStringLiteral("/shardwright-cli")
                : own;
 }
 
-QString Calibration::profilePath() {
+QString CalibrationClient::profilePath() {
     return QStandardPaths::writableLocation(QStandardPaths::AppDataLocation) +
            QStringLiteral("/this-machine.json");
 }
 
-void Calibration::start() {
+void CalibrationClient::start() {
     if (m_process)
         return;
     QDir().mkpath(QFileInfo(profilePath()).absolutePath());
     m_process = new QProcess(this);
-    connect(m_process, &QProcess::finished, this, &Calibration::processEnded);
+    connect(m_process, &QProcess::finished, this, &CalibrationClient::processEnded);
     connect(m_process, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
         if (error == QProcess::FailedToStart)
             end(tr("%1 could not be started: %2")
@@ -58,7 +58,7 @@ void Calibration::start() {
                      {QStringLiteral("calibrate"), QStringLiteral("-o"), unfinishedPath()});
 }
 
-void Calibration::cancel() {
+void CalibrationClient::cancel() {
     if (!m_process)
         return;
     QProcess* process = m_process;
@@ -69,7 +69,7 @@ void Calibration::cancel() {
     emit finished(RunClient::cancelledText());
 }
 
-void Calibration::processEnded() {
+void CalibrationClient::processEnded() {
     const QString words = QString::fromUtf8(m_process->readAllStandardError()).trimmed();
     if (m_process->exitStatus() == QProcess::CrashExit)
         end(tr("Measuring this machine crashed."));
@@ -83,7 +83,7 @@ void Calibration::processEnded() {
         end({});
 }
 
-void Calibration::end(const QString& failure) {
+void CalibrationClient::end(const QString& failure) {
     if (m_process)
         m_process->deleteLater();
     m_process = nullptr;

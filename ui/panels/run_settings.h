@@ -17,11 +17,11 @@ class FlowLayout;
 class HardwareBox;
 
 /// How the model is run: in lines that wrap, between two widgets of the panel's.
-class RunOptions : public QWidget {
+class RunSettings : public QWidget {
     Q_OBJECT
 
 public:
-    RunOptions(QWidget* first, QWidget* last, QWidget* parent = nullptr);
+    RunSettings(QWidget* first, QWidget* last, QWidget* parent = nullptr);
     /// Errors: the hardware profile cannot be read.
     Result<void> fill(RunRequest& request) const;
     void setEditable(bool editable);
