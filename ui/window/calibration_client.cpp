@@ -24,11 +24,11 @@ QString unfinishedPath() {
 CalibrationClient::CalibrationClient(QObject* parent) : QObject(parent) {}
 
 CalibrationClient::~CalibrationClient() {
-    if (!m_process)
-        return;
-    m_process->disconnect(this);
-    m_process->kill();
-    m_process->waitForFinished(kPatienceMs);
+    for (auto* process : findChildren<QProcess*>()) {
+        process->disconnect();
+        process->kill();
+        process->waitForFinished(kPatienceMs);
+    }
 }
 
 QString CalibrationClient::programPath() {

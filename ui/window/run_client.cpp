@@ -33,11 +33,12 @@ RunClient::RunClient(QObject* parent) : QObject(parent) {
 }
 
 RunClient::~RunClient() {
-    if (!m_process)
-        return;
-    m_process->disconnect(this);
-    m_process->kill();
-    m_process->waitForFinished(kPatienceMs);
+    // Also those that were given up.
+    for (auto* process : findChildren<QProcess*>()) {
+        process->disconnect();
+        process->kill();
+        process->waitForFinished(kPatienceMs);
+    }
 }
 
 QString RunClient::workerPath() {

@@ -7,6 +7,7 @@
 #include "ui/panels/run_settings.h"
 #include "ui/panels/run_timeline.h"
 #include "ui/window/calibration_client.h"
+#include "ui/window/text.h"
 
 #include <QAbstractItemModelTester>
 #include <QCheckBox>
@@ -125,9 +126,9 @@ private slots:
         const RowsView* rows = f.panel.results()->devices();
         QTRY_COMPARE(rows->rowCount(), 2);
         QVERIFY(!rows->view()->isColumnHidden(DeviceMemory));
-        QCOMPARE(rows->text(0, DeviceMemory), QString("1 KiB"));
-        QCOMPARE(rows->text(0, DevicePeak), QString("2 KiB"));
-        QCOMPARE(rows->text(0, DevicePredicted), QString("4 KiB"));
+        QCOMPARE(rows->text(0, DeviceMemory), byteText(1024));
+        QCOMPARE(rows->text(0, DevicePeak), byteText(2048));
+        QCOMPARE(rows->text(0, DevicePredicted), byteText(4096));
         f.panel.cancel();
         QTRY_COMPARE(f.finished.count(), 1);
         QVERIFY(rows->view()->isColumnHidden(DeviceMemory));
