@@ -25,6 +25,15 @@ void FlowLayout::setGeometry(const QRect& rect) {
     place(rect, true);
 }
 
+QSize FlowLayout::sizeHint() const {
+    QSize size;
+    for (const QLayoutItem* item : m_items)
+        if (!item->isEmpty())
+            size = {size.width() + (size.width() > 0 ? spacing() : 0) + item->sizeHint().width(),
+                    std::max(size.height(), item->sizeHint().height())};
+    return size;
+}
+
 QSize FlowLayout::minimumSize() const {
     QSize size;
     for (const QLayoutItem* item : m_items)

@@ -20,7 +20,7 @@ public:
     bool hasHeightForWidth() const override { return true; }
     int heightForWidth(int width) const override { return place({0, 0, width, 0}, false); }
     void setGeometry(const QRect& rect) override;
-    QSize sizeHint() const override { return minimumSize(); }
+    QSize sizeHint() const override;  ///< All in one line.
     QSize minimumSize() const override;
 
 private:

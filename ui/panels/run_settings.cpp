@@ -69,9 +69,6 @@ RunSettings::RunSettings(QWidget* first, QWidget* last, QWidget* parent) : QWidg
                             static_cast<QWidget*>(m_operators), static_cast<QWidget*>(m_hardware),
                             static_cast<QWidget*>(m_seed), static_cast<QWidget*>(m_inputs), last})
         flow->addWidget(widget);
-    QSizePolicy policy(QSizePolicy::Preferred, QSizePolicy::Minimum);
-    policy.setHeightForWidth(true);
-    setSizePolicy(policy);
 }
 
 Result<void> RunSettings::fill(RunRequest& request) const {
