@@ -7,6 +7,7 @@
 #include "check/conflicts.h"
 
 #include "comm/cost.h"
+#include "comm/moved_bits.h"
 #include "comm/reshard.h"
 #include "inference/axis_assignment.h"
 #include "inference/solve.h"
@@ -204,9 +205,7 @@ private:
                     .seconds;
     }
 
-    int bitsOf(ValueId value) const {
-        return std::max(1, elementBits(m_analysis.shapes->of(value).elementType));
-    }
+    int bitsOf(ValueId value) const { return movedBits(m_analysis.shapes->of(value).elementType); }
 
     /// nullopt: the node cannot compute like that.
     std::optional<Price> priceOf(NodeId node, const RulePtr& rule, const Tensors& tensors,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/fixes.h"
 
+#include "comm/moved_bits.h"
 #include "inference/solve.h"
 #include "sharding/shard_text.h"
 
@@ -121,7 +122,7 @@ private:
 
     std::int64_t bytesOf(const std::vector<SourcePiece>& pieces, ReduceKind reduce,
                          const Layout& target, ValueId value) const {
-        const int bits = std::max(1, elementBits(m_analysis.shapes->of(value).elementType));
+        const int bits = movedBits(m_analysis.shapes->of(value).elementType);
         std::int64_t bytes = 0;
         for (const GroupOperation& group :
              planReshard(pieces, reduce, target, m_analysis.configuration.mesh, bits).groups)

@@ -2,6 +2,7 @@
 #include "comm/communication.h"
 
 #include "comm/halo.h"
+#include "comm/moved_bits.h"
 #include "model/saturating.h"
 #include "sharding/shard_text.h"
 
@@ -181,9 +182,7 @@ private:
             take(entry);
     }
 
-    int bitsOf(ValueId value) const {
-        return std::max(1, elementBits(m_in.shapes->of(value).elementType));
-    }
+    int bitsOf(ValueId value) const { return movedBits(m_in.shapes->of(value).elementType); }
 
     std::shared_ptr<const ReshardPlan> planFor(std::shared_ptr<const void> source, std::size_t slot,
                                                const LayoutRef& target, int bits,

@@ -3,6 +3,7 @@
 // formulas and where they are from.
 #include "comm/cost.h"
 
+#include "comm/moved_bits.h"
 #include "model/saturating.h"
 #include "model/shapes.h"
 
@@ -129,7 +130,7 @@ CommunicationCost costOf(const HardwareProfile& profile, const Mesh& mesh,
     const CommEntry* before = nullptr;
     double counted = 0;  // Of the reshard that `before` is of.
     for (const CommEntry& entry : communication.entries) {
-        const int bits = std::max(1, elementBits(shapes.of(entry.value).elementType));
+        const int bits = movedBits(shapes.of(entry.value).elementType);
         total.entries.push_back(costOf(profile, mesh, entry, bits));
         const double seconds = total.entries.back().seconds;
         const bool same = before && before->plan == entry.plan && before->node == entry.node &&

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/context.h"
 
+#include "comm/moved_bits.h"
+
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -25,7 +27,7 @@ Box Context::whole(ValueId value, NodeId where) const {
 }
 
 int Context::bits(ValueId value) const {
-    return std::max(1, elementBits(info(value).elementType));
+    return movedBits(info(value).elementType);
 }
 
 void Context::refuse(NodeId where, const std::string& message) const {

@@ -2,6 +2,7 @@
 #include "run/collective_timings.h"
 
 #include "comm/cost.h"
+#include "comm/moved_bits.h"
 #include "model/shapes.h"
 #include "run/run_reports.h"
 
@@ -49,7 +50,7 @@ std::vector<RunCollective> collectiveTimings(const Plan& plan, const GraphIndex&
         collective.phase = phase;
         collective.measuredUs = std::max(0.0, moments.done - moments.arrived);
         collective.waitingUs = moments.waited;
-        const int bits = std::max(1, elementBits(exchange.elementType));
+        const int bits = movedBits(exchange.elementType);
         // The bytes of the ring formula, so that it compares with a link's bandwidth.
         const HardwareProfile none;
         const double moved =

@@ -12,6 +12,8 @@
 
 namespace shardwright {
 
+class StringPool;
+
 /// A message between two devices of a point-to-point call.
 struct SendMessage {
     DeviceId to = -1;
@@ -78,6 +80,10 @@ public:
     /// finished, in order, also after an error: others read this device's buffers, and write into
     /// what it receives. Results are complete, and buffers free, when all are finished.
     virtual Result<void> finish(std::size_t index) { return run(m_bucket[index]); }
+    /// Before strings are exchanged, which are moved as numbers: the other devices of the group
+    /// learn what those say that this one knows. All of the group call it. Not counted; nothing
+    /// where devices share their memory.
+    virtual Result<void> shareStrings(const DeviceGroup&, StringPool&) { return {}; }
     /// Waits for all devices; not a collective, not counted.
     virtual Result<void> barrier() = 0;
     /// Makes every present and later call of every device fail with this message.

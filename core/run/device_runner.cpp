@@ -33,11 +33,11 @@ std::chrono::steady_clock::time_point sharedTime(std::atomic<std::int64_t>& firs
 
 DeviceRunner::DeviceRunner(const Plan& plan, const DeviceProgram& program,
                            std::unique_ptr<KernelEngine> engine,
-                           std::unique_ptr<Communicator> communicator)
+                           std::unique_ptr<Communicator> communicator, StringPool* strings)
     : m_plan(plan), m_program(program), m_engine(std::move(engine)),
-      m_communicator(std::move(communicator)), m_pool(*m_engine), m_buffers(program.tensors.size()),
-      m_kept(program.tensors.size()), m_isInput(program.tensors.size()),
-      m_sessions(program.segments.size()) {}
+      m_communicator(std::move(communicator)), m_strings(strings), m_pool(*m_engine),
+      m_buffers(program.tensors.size()), m_kept(program.tensors.size()),
+      m_isInput(program.tensors.size()), m_sessions(program.segments.size()) {}
 
 Result<void> DeviceRunner::prepare(const InputSet& inputs) {
     for (const Segment& segment : m_program.segments) {
@@ -67,7 +67,7 @@ Result<void> DeviceRunner::loadInputs(const InputSet& inputs) {
             const LocalTensor& local = tensor(index);
             m_isInput[static_cast<std::size_t>(index)] = true;
             auto copy = RegionCopy::make(Box::whole(port.shape), local.box, local.box,
-                                         elementBits(port.elementType));
+                                         elementBits(storedType(port.elementType)));
             if (!copy)
                 return Error{copy.error().message, "input `" + port.name + "`"};
             if (copy->wholeToWhole() && m_engine->memory() == MemoryKind::Host) {
@@ -75,11 +75,11 @@ Result<void> DeviceRunner::loadInputs(const InputSet& inputs) {
                 m_pool.hold(whole.bytes());
                 continue;
             }
-            auto cut = Buffer::host(port.elementType, local.dims());
+            auto cut = Buffer::host(storedType(port.elementType), local.dims());
             if (!cut)
                 return cut.error();
             copy->run(whole.data(), cut->data());
-            auto own = m_pool.take(port.elementType, local.dims());
+            auto own = m_pool.take(storedType(port.elementType), local.dims());
             if (!own)
                 return own.error();
             if (auto loaded = m_engine->fromHost(cut->data(), own->view()); !loaded)
@@ -134,7 +134,7 @@ void DeviceRunner::release(int step) {
 Result<void> DeviceRunner::ensure(int index) {
     if (buffer(index))
         return {};
-    auto made = m_pool.take(tensor(index).elementType, tensor(index).dims());
+    auto made = m_pool.take(storedType(tensor(index).elementType), tensor(index).dims());
     if (!made)
         return Error{made.error().message, "device " + std::to_string(m_program.device) +
                                                ", tensor `" + tensor(index).name + "`"};
@@ -194,13 +194,24 @@ std::string DeviceRunner::segmentPlace(std::size_t index) const {
 
 Result<void> DeviceRunner::makeSession(std::size_t index) {
     const Segment& segment = m_program.segments[index];
-    SegmentSource source{
-        segment.modelBytes, {},      {},   segment.nodes.size(), segmentPlace(index),
-        segment.weights,    &m_plan, index};
-    for (const int i : segment.inputs)
+    SegmentSource source{segment.modelBytes,
+                         {},
+                         {},
+                         segment.nodes.size(),
+                         segmentPlace(index),
+                         segment.weights,
+                         &m_plan,
+                         index,
+                         {},
+                         {}};
+    for (const int i : segment.inputs) {
         source.inputs.push_back(tensor(i).name);
-    for (const int i : segment.outputs)
+        source.stringInputs.push_back(isString(tensor(i).elementType));
+    }
+    for (const int i : segment.outputs) {
         source.outputs.push_back(tensor(i).name);
+        source.stringOutputs.push_back(isString(tensor(i).elementType));
+    }
     const auto begin = Clock::now();
     auto session = m_engine->createSession(source);
     m_prepareMs += milliseconds(Clock::now() - begin);

@@ -16,7 +16,8 @@ namespace shardwright {
 class DeviceRunner {
 public:
     DeviceRunner(const Plan& plan, const DeviceProgram& program,
-                 std::unique_ptr<KernelEngine> engine, std::unique_ptr<Communicator> communicator);
+                 std::unique_ptr<KernelEngine> engine, std::unique_ptr<Communicator> communicator,
+                 StringPool* strings = nullptr);
 
     /// Works out transfers and life times, cuts the inputs.
     Result<void> prepare(const InputSet& inputs);
@@ -77,6 +78,7 @@ private:
     const DeviceProgram& m_program;
     std::unique_ptr<KernelEngine> m_engine;
     std::unique_ptr<Communicator> m_communicator;
+    StringPool* const m_strings;  ///< Null where the plan has none.
     BufferPool m_pool;
 
     std::vector<Buffer> m_buffers;  ///< By local tensor; empty while it is not alive.

@@ -195,6 +195,11 @@ Result<void> DeviceRunner::startExchanges(int phase) {
     for (PhaseExchange& exchange : m_exchanges[static_cast<std::size_t>(phase)]) {
         if (auto packed = pack(exchange); !packed)
             return placed(packed.error(), phase, exchange);
+        if (const Exchange& meant = *exchange.transfer.exchange;
+            m_strings && isString(meant.elementType))
+            if (auto shared = m_communicator->shareStrings(meant.operation.devices, *m_strings);
+                !shared)
+                return placed(shared.error(), phase, exchange);
         m_calls.push_back(callOf(exchange));
     }
     return m_calls.empty() ? Result<void>{} : m_communicator->start(m_calls);

@@ -2,6 +2,7 @@
 #include "run/exchange_program.h"
 
 #include "model/shapes.h"
+#include "run/string_pool.h"
 
 #include <algorithm>
 #include <numeric>
@@ -21,8 +22,8 @@ using Boxes = std::vector<const Box*>;
 class TransferBuilder {
 public:
     TransferBuilder(const DeviceProgram& program, std::int32_t elementType)
-        : m_program(program), m_bits(elementBits(elementType)) {
-        m_transfer.elementType = elementType;
+        : m_program(program), m_bits(elementBits(storedType(elementType))) {
+        m_transfer.elementType = storedType(elementType);
     }
 
     Result<DeviceTransfer> build(const Exchange& exchange) {

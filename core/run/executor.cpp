@@ -17,6 +17,14 @@ namespace shardwright {
 
 namespace {
 
+/// Whether strings are cut or leave a segment.
+bool hasStrings(const Plan& plan) {
+    return std::any_of(plan.devices.begin(), plan.devices.end(), [](const DeviceProgram& program) {
+        return std::any_of(program.tensors.begin(), program.tensors.end(),
+                           [](const LocalTensor& local) { return isString(local.elementType); });
+    });
+}
+
 Result<void> checkInputs(const Plan& plan, const InputSet& inputs) {
     for (const Plan::Port& port : plan.inputs) {
         const auto it = inputs.find(port.name);
@@ -25,7 +33,7 @@ Result<void> checkInputs(const Plan& plan, const InputSet& inputs) {
                              dimsText(port.shape),
                          "input `" + port.name + "`"};
         const Buffer& found = it->second;
-        if (found.elementType() != port.elementType || found.dims() != port.shape)
+        if (found.elementType() != storedType(port.elementType) || found.dims() != port.shape)
             return Error{"found " + elementTypeName(found.elementType()) + " " +
                              dimsText(found.dims()) + ", expected " +
                              elementTypeName(port.elementType) + " " + dimsText(port.shape),
@@ -33,7 +41,7 @@ Result<void> checkInputs(const Plan& plan, const InputSet& inputs) {
     }
     for (const auto& ports : {&plan.inputs, &plan.outputs})
         for (const Plan::Port& port : *ports)
-            if (elementBits(port.elementType) <= 0)
+            if (elementBits(storedType(port.elementType)) <= 0)
                 return Error{"tensors of type " + elementTypeName(port.elementType) +
                                  " cannot be run",
                              "`" + port.name + "`"};
@@ -75,7 +83,8 @@ private:
             auto communicator =
                 m_options.decorate ? m_options.decorate(std::move(end)) : std::move(end);
             m_runners.push_back(std::make_unique<DeviceRunner>(
-                m_plan, program, m_options.makeEngine(program.device), std::move(communicator)));
+                m_plan, program, m_options.makeEngine(program.device), std::move(communicator),
+                m_options.strings.get()));
         }
     }
 
@@ -246,6 +255,8 @@ Result<RunResult> execute(const Plan& plan, const RunOptions& options, const Inp
         return fit.error();
     if (plan.devices.empty())
         return Error{"the plan has no device", {}};
+    if (!options.strings && hasStrings(plan))
+        return Error{"tensors of strings are not run here", {}};
     const auto isOwn = [&](const DeviceProgram& program) {
         return std::binary_search(options.devices.begin(), options.devices.end(), program.device);
     };

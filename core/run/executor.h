@@ -5,6 +5,7 @@
 #include "plan/plan.h"
 #include "run/communicator.h"
 #include "run/kernel_engine.h"
+#include "run/string_pool.h"
 
 #include <chrono>
 #include <functional>
@@ -26,6 +27,9 @@ struct RunOptions {
     double timeLimitSeconds = 0;  ///< 0: none.
     /// Kernels and memory of one device.
     std::function<std::unique_ptr<KernelEngine>(DeviceId)> makeEngine;
+    /// What the strings of inputs say, and those of the engines; null: plans with strings are
+    /// refused.
+    std::shared_ptr<StringPool> strings;
     /// The devices that this process runs; empty: all. Only what these have is in the result.
     DeviceGroup devices;
     /// Connects the devices, one end a device, null for those of other processes; empty: threads of
@@ -73,7 +77,7 @@ struct RunResult {
     struct Output {
         ValueId value;
         std::string name;
-        std::int32_t elementType = 0;
+        std::int32_t elementType = 0;  ///< Of strings, pieces have numbers (StringPool).
         std::vector<std::int64_t> shape;
         std::vector<Piece> pieces;
     };

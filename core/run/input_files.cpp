@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/inputs.h"
 
-#include "model/tensor_bytes.h"
+#include "run/tensor_buffer.h"
 
 #include <onnx/onnx_pb.h>
 
@@ -28,31 +28,27 @@ bool isInput(const Model& model, const std::string& name) {
 }
 
 /// A TensorProto file in memory.
-Result<Buffer> readTensor(const std::filesystem::path& path, std::string& name) {
+Result<Buffer> readTensor(const std::filesystem::path& path, StringPool& strings, std::string& name,
+                          std::int32_t& elementType) {
     std::ifstream file(path, std::ios::binary);
     onnx::TensorProto tensor;
     if (!file || !tensor.ParseFromIstream(&file))
         return Error{"not a TensorProto", path.string()};
     name = tensor.name();
+    elementType = tensor.data_type();
     // A file of inputs has no business with other files.
     if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
         return Error{"external data is not read for inputs", path.string()};
-    auto bytes = tensorBytes(tensor, {});
-    if (!bytes)
-        return Error{bytes.error().message, path.string()};
-    auto buffer = Buffer::host(tensor.data_type(), {tensor.dims().begin(), tensor.dims().end()});
-    if (!buffer || buffer->bytes() != bytes->size())
-        return Error{buffer ? "its data does not fit its shape" : buffer.error().message,
-                     path.string()};
-    if (!bytes->empty())
-        std::memcpy(buffer->data(), bytes->data(), bytes->size());
-    return buffer;
+    auto buffer = tensorBuffer(tensor, {}, strings);
+    return buffer ? buffer : Result<Buffer>(Error{buffer.error().message, path.string()});
 }
 
 }  // namespace
 
-Result<InputFiles> InputFiles::open(const std::filesystem::path& path, const Model& model) {
+Result<InputFiles> InputFiles::open(const std::filesystem::path& path, const Model& model,
+                                    std::shared_ptr<StringPool> strings) {
     InputFiles files;
+    files.m_strings = strings ? std::move(strings) : std::make_shared<StringPool>();
     files.m_path = path;
     std::error_code error;
     if (std::filesystem::is_directory(path, error)) {
@@ -92,7 +88,8 @@ Result<void> InputFiles::openTensors(const std::filesystem::path& folder, const 
                              " inputs: " + namesOf(model),
                          path.string()};
         std::string name;
-        auto tensor = readTensor(path, name);
+        std::int32_t type = 0;
+        auto tensor = readTensor(path, *m_strings, name, type);
         if (!tensor)
             return tensor.error();
         const std::string& expected = model.graph().value(inputs[k]).name;
@@ -104,7 +101,8 @@ Result<void> InputFiles::openTensors(const std::filesystem::path& folder, const 
                          path.string()};
         if (!seen.insert(name).second)
             return Error{"a second tensor for input `" + name + "`", path.string()};
-        m_entries.push_back({name, elementTypeName(tensor->elementType()), tensor->dims()});
+        m_entries.push_back({name, elementTypeName(type), tensor->dims()});
+        m_types.push_back(type);
         m_tensors.push_back(std::move(*tensor));
     }
 }
@@ -152,7 +150,12 @@ Result<std::map<std::string, std::int64_t>> InputFiles::bindings(const Model& mo
 }
 
 Result<Buffer> InputFiles::read(std::size_t entry, std::int32_t elementType) const {
-    return m_npz ? m_npz->read(entry, elementType) : m_tensors[entry];
+    if (!m_npz)
+        return m_tensors[entry];
+    if (!isString(elementType))
+        return m_npz->read(entry, elementType);
+    const auto texts = m_npz->readTexts(entry);
+    return texts ? m_strings->buffer(*texts, m_entries[entry].dims) : Result<Buffer>(texts.error());
 }
 
 Result<InputSet> InputFiles::load(const Model& model, const ShapeTable& shapes) const {
@@ -168,16 +171,14 @@ Result<InputSet> InputFiles::load(const Model& model, const ShapeTable& shapes) 
         if (k == m_entries.size()) {
             if (!value.initializer)
                 return Error{"it is missing; expected " + expected, place};
-            auto buffer = Buffer::host(info.elementType, info.dims);
-            auto bytes = tensorBytes(*value.initializer, model.path().parent_path());
-            if (!buffer || !bytes || bytes->size() != buffer->bytes())
+            auto buffer = tensorBuffer(*value.initializer, model.path().parent_path(), *m_strings);
+            if (!buffer || buffer->dims() != info.dims)
                 return Error{"its default cannot be read", place};
-            std::memcpy(buffer->data(), bytes->data(), bytes->size());
             inputs.emplace(value.name, std::move(*buffer));
             continue;
         }
-        const std::int32_t type = m_npz ? m_npz->arrays()[k].header.elementType(info.elementType)
-                                        : m_tensors[k].elementType();
+        const std::int32_t type =
+            m_npz ? m_npz->arrays()[k].header.elementType(info.elementType) : m_types[k];
         if (type != info.elementType || m_entries[k].dims != info.dims)
             return Error{"found " + m_entries[k].typeText + " " + dimsText(m_entries[k].dims) +
                              ", expected " + expected,

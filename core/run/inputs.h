@@ -5,6 +5,7 @@
 #include "rules/registry.h"
 #include "run/executor.h"
 #include "run/npz.h"
+#include "run/string_pool.h"
 
 #include <filesystem>
 #include <map>
@@ -24,12 +25,15 @@ namespace shardwright {
 ///  - bool, and integers that reach a Cast to bool: r's highest bit, but 1 for the first element of
 ///  each row (so that no row
 ///    is masked altogether, a causal one neither);
+///  - strings: word r mod n of the n words that nodes and weights of the model know, and one that
+///    they do not;
 ///  - integers that index an axis of n elements: r mod n; other integers: 1 + r mod 3.
-/// Errors: an input's shape is not known, a type without random values (strings, complex numbers,
+/// Errors: an input's shape is not known, a type without random values (complex numbers,
 /// 8-bit floats).
-/// `registry`: what operators read inputs as positions.
+/// `registry`: what operators read inputs as positions. Without `strings` there are none.
 Result<InputSet> randomInputs(const Model& model, const ShapeTable& shapes, std::uint64_t seed,
-                              const Registry& registry = Registry::standard());
+                              const Registry& registry = Registry::standard(),
+                              StringPool* strings = nullptr);
 
 /// Values of graph inputs in files: an .npz with arrays named like the inputs, or a folder of
 /// input_K.pb (TensorProto, K the position among the graph inputs), as ONNX's own test data have
@@ -38,7 +42,9 @@ class InputFiles {
 public:
     /// Reads names, types and shapes. Errors: neither of both, unreadable, a name that is no input,
     /// with the names there are.
-    static Result<InputFiles> open(const std::filesystem::path& path, const Model& model);
+    /// What strings say goes to `strings`; null: to a pool that nobody sees.
+    static Result<InputFiles> open(const std::filesystem::path& path, const Model& model,
+                                   std::shared_ptr<StringPool> strings = nullptr);
 
     struct Entry {
         std::string name;
@@ -63,6 +69,8 @@ private:
     std::vector<Entry> m_entries;
     std::shared_ptr<const NpzFile> m_npz;
     std::vector<Buffer> m_tensors;  ///< Of .pb files.
+    std::vector<std::int32_t> m_types;
+    std::shared_ptr<StringPool> m_strings;
 };
 
 }  // namespace shardwright

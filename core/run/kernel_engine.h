@@ -25,6 +25,8 @@ struct SegmentSource {
     std::span<const Segment::WeightUse> weights = {};
     const Plan* plan = nullptr;
     std::size_t index = 0;  ///< Of the device's segments; tells their profiles apart.
+    /// Which of the inputs and outputs are strings: buffers have numbers for them (StringPool).
+    std::vector<bool> stringInputs = {}, stringOutputs = {};
 };
 
 /// A model that is ready to run on one device.

@@ -26,6 +26,22 @@ std::int64_t bytesOf(const LocalTensor& tensor) {
     return std::max<std::int64_t>(0, storageBytes(tensor.elementType, tensor.box.count()));
 }
 
+/// ONNX Runtime's optimiser lays the weights of two-dimensional convolutions out anew, in blocks of
+/// channels: that is a further tensor, first of the graph, then of the session.
+bool isLaidOut(const Weight& weight) {
+    return weight.dims.size() == 4;
+}
+
+/// Copies that are there only while a session is made, beside what stays: what was read from the
+/// file (of shared weights it stays), and what the graph has of it.
+std::int64_t whileLoading(const Weight& weight, bool shared) {
+    const int copies = !isLaidOut(weight) ? 1 : shared ? 2 : 3;
+    std::int64_t bytes = 0;
+    for (int i = 0; i < copies; ++i)
+        bytes = plus(bytes, weight.bytes);
+    return bytes;
+}
+
 std::int64_t workOf(const DeviceProgram& program, int step) {
     for (const Segment& segment : program.segments)
         if (stepOf(segment.phase,
@@ -121,10 +137,12 @@ std::int64_t MemoryNeed::ofDevice(DeviceId device) const {
 MemoryNeed predictMemory(const Plan& plan, bool sharing) {
     MemoryNeed need;
     const auto shares = [&](const Weight& weight) { return sharing && weight.uses > 1; };
-    // What is shared is there once as it is and once as kernels want it.
+    // What is shared is there once as it is and once as kernels want it, packed; of convolutions
+    // each session has what its optimiser made.
     for (const Weight& weight : plan.weights)
         if (shares(weight))
-            need.shared = plus(need.shared, plus(weight.bytes, weight.bytes));
+            need.shared = plus(need.shared,
+                               isLaidOut(weight) ? weight.bytes : plus(weight.bytes, weight.bytes));
     for (const Plan::Port& port : plan.inputs)
         need.inputs = plus(need.inputs,
                            std::max<std::int64_t>(
@@ -138,11 +156,11 @@ MemoryNeed predictMemory(const Plan& plan, bool sharing) {
             std::int64_t loaded = 0, largest = 0;
             for (const Segment::WeightUse& use : segment.weights) {
                 const Weight& weight = plan.weights[static_cast<std::size_t>(use.weight)];
-                if (shares(weight))
-                    continue;
-                own = plus(own, weight.bytes);
-                loaded = plus(loaded, weight.bytes);
-                largest = std::max(largest, weight.bytes);
+                loaded = plus(loaded, whileLoading(weight, shares(weight)));
+                if (!shares(weight) || isLaidOut(weight))
+                    own = plus(own, weight.bytes);
+                if (!shares(weight))  // One at a time is packed before it is let go.
+                    largest = std::max(largest, weight.bytes);
             }
             loading = std::max(loading, plus(loaded, largest));
         }

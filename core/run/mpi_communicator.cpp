@@ -5,6 +5,7 @@
 #include "run/call_header.h"
 #include "run/plugins.h"
 #include "run/reduce.h"
+#include "run/string_pool.h"
 #include "run/thread_meeting.h"
 
 #include <algorithm>
@@ -225,6 +226,7 @@ struct Seat {
     std::size_t rank = 0;
     CallHeader own;
     std::vector<std::byte> heads, tails;
+    std::size_t sharedStrings = 0;  ///< So many of the pool all of the group know.
 };
 
 /// What operations that are under way may write to.
@@ -266,6 +268,32 @@ public:
         if (moved)
             m_counter.count(call, m_device);
         return moved;
+    }
+
+    Result<void> shareStrings(const DeviceGroup& devices, StringPool& strings) override {
+        auto found = seatAt(devices);
+        if (!found)
+            return found.error();
+        Seat& seat = **found;
+        const std::size_t n = devices.size();
+        const std::string own = strings.packed(seat.sharedStrings);
+        std::vector<std::uint64_t> sizes(n);
+        const std::uint64_t size = own.size();
+        seat.group->allGather(reinterpret_cast<const std::byte*>(&size), bytesOf(sizes.data()),
+                              Counts(n, sizeof size));
+        if (auto shown = timedWait(*seat.group); !shown)
+            return shown;
+        const Counts counts(sizes.begin(), sizes.end());
+        std::string all(sum(counts), '\0');
+        m_asMessages = all.size() > m_connection->library.largestMessage;
+        if (auto gathered = allGather(seat, reinterpret_cast<const std::byte*>(own.data()),
+                                      bytesOf(all.data()), counts);
+            !gathered)
+            return gathered;
+        if (auto added = strings.addPacked(all); !added)
+            return added;
+        seat.sharedStrings = strings.size();
+        return {};
     }
 
     Result<void> barrier() override {
@@ -317,7 +345,8 @@ private:
                   static_cast<std::size_t>(own - devices.begin()),
                   {},
                   {},
-                  {}};
+                  {},
+                  0};
         return &m_state->seats.emplace(devices, std::move(seat)).first->second;
     }
 
@@ -325,7 +354,10 @@ private:
     /// whether they have.
     Result<std::vector<CollectiveCall>> showCalls(Seat& seat, const CollectiveCall& call) {
         const std::size_t n = call.devices->size();
-        auto& [group, rank, own, heads, tails] = seat;
+        auto& group = seat.group;
+        auto& own = seat.own;
+        auto &heads = seat.heads, &tails = seat.tails;
+        const std::size_t rank = seat.rank;
         own = CallHeader::of(call);
         heads.resize(n * CallHeader::kFixedBytes);
         group->allGather(own.fixed(), heads.data(), Counts(n, CallHeader::kFixedBytes));

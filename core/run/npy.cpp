@@ -9,6 +9,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 namespace shardwright {
 
@@ -26,6 +27,8 @@ constexpr TypeName kTypes[] = {
     {T::UINT8, "u1"},     {T::UINT16, "u2"},      {T::UINT32, "u4"},  {T::UINT64, "u8"},
     {T::COMPLEX64, "c8"}, {T::COMPLEX128, "c16"},
 };
+
+constexpr int kUnicodeBytes = 4;  // Of a character of dtype U.
 
 /// Reads the dictionary of a header: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 class DictReader {
@@ -124,6 +127,12 @@ private:
         const bool known =
             std::any_of(std::begin(kTypes), std::end(kTypes),
                         [&](const TypeName& t) { return descr.substr(1) == t.descr; });
+        if (header.kind == 'U' || header.kind == 'S') {
+            constexpr int kMost = 1 << 24;
+            const bool fits = header.itemBytes > 0 && header.itemBytes <= kMost;
+            header.itemBytes *= fits && header.kind == 'U' ? kUnicodeBytes : 1;
+            return fits;
+        }
         return known || (header.kind == 'V' && (header.itemBytes == 1 || header.itemBytes == 2));
     }
 
@@ -156,6 +165,8 @@ void transpose(const NpyHeader& header, const char* in, char* out) {
 }  // namespace
 
 std::int32_t NpyHeader::elementType(std::int32_t wanted) const {
+    if (kind == 'U' || kind == 'S')
+        return T::STRING;
     const std::string descr = descrOf(*this);
     for (const TypeName& type : kTypes)
         if (descr == type.descr)
@@ -174,6 +185,8 @@ std::string NpyHeader::typeText() const {
                                      : nullptr;
     if (kind == 'b')
         return "bool";
+    if (kind == 'U' || kind == 'S')
+        return "text";
     return name ? name + std::to_string(itemBytes * 8) : descrOf(*this);
 }
 
@@ -237,26 +250,132 @@ Result<Buffer> npyElements(const NpyHeader& header, std::string_view data,
     return buffer;
 }
 
-Result<std::string> npyFile(const Buffer& tensor) {
-    const auto known = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeName& t) {
-        return t.type == tensor.elementType();
-    });
-    const bool converted = known == std::end(kTypes);
+namespace {
+
+bool appendUtf8(std::string& text, std::uint32_t c) {
+    if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+        return false;
+    if (c < 0x80) {
+        text += static_cast<char>(c);
+        return true;
+    }
+    const int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    text += static_cast<char>((0xff << (7 - more) & 0xff) | c >> (6 * more));
+    for (int i = more; i-- > 0;)
+        text += static_cast<char>(0x80 | (c >> (6 * i) & 0x3f));
+    return true;
+}
+
+/// The characters of UTF-8; one that stands for what is none.
+std::u32string fromUtf8(std::string_view text) {
+    std::u32string out;
+    while (!text.empty()) {
+        const auto first = static_cast<unsigned char>(text[0]);
+        const std::size_t size = first < 0x80   ? 1
+                                 : first < 0xc2 ? 0
+                                 : first < 0xe0 ? 2
+                                 : first < 0xf0 ? 3
+                                 : first < 0xf5 ? 4
+                                                : 0;
+        bool good = size > 0 && size <= text.size();
+        char32_t c = size < 2 ? first : first & (0xffU >> (size + 1));
+        for (std::size_t i = 1; good && i < size; ++i) {
+            const auto next = static_cast<unsigned char>(text[i]);
+            good = (next & 0xc0) == 0x80;
+            c = c << 6 | (next & 0x3f);
+        }
+        out += good ? c : U'\ufffd';
+        text.remove_prefix(good ? size : 1);
+    }
+    return out;
+}
+
+std::string npyStart(const std::string& descr, const std::vector<std::int64_t>& dims) {
     std::string shape;
-    for (const std::int64_t dim : tensor.dims())
+    for (const std::int64_t dim : dims)
         shape += std::to_string(dim) + ", ";
-    const std::string descr = converted ? "f4" : known->descr;
-    const char order = descr == "b1" || descr == "i1" || descr == "u1" ? '|'
-                       : std::endian::native == std::endian::big       ? '>'
-                                                                       : '<';
     std::string dict =
-        "{'descr': '" + (order + descr) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+        "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }";
     dict.append(63 - (10 + dict.size()) % 64, ' ');
     dict += '\n';
     std::string file("\x93NUMPY\x01\x00", 8);
     file += static_cast<char>(dict.size() & 0xff);
     file += static_cast<char>(dict.size() >> 8);
-    file += dict;
+    return file + dict;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> npyTexts(const NpyHeader& header, std::string_view data) {
+    const auto size = static_cast<std::size_t>(header.itemBytes);
+    std::string ordered;
+    if (static_cast<std::size_t>(header.dataBytes()) != data.size())
+        return Error{"an array of shape " + dimsText(header.dims) + " has " +
+                         std::to_string(data.size()) + " bytes",
+                     {}};
+    if (header.fortranOrder && header.dims.size() > 1 && !data.empty()) {
+        ordered.resize(data.size());
+        transpose(header, data.data(), ordered.data());
+        data = ordered;
+    }
+    const bool swap = header.bigEndian != (std::endian::native == std::endian::big);
+    std::vector<std::string> texts;
+    for (std::size_t at = 0; at < data.size(); at += size) {
+        const std::string_view item = data.substr(at, size);
+        std::string& text = texts.emplace_back();
+        if (header.kind == 'S') {
+            text = item.substr(0, item.find_last_not_of('\0') + 1);
+            continue;
+        }
+        std::size_t zeros = 0;
+        for (std::size_t i = 0; i < size; i += kUnicodeBytes) {
+            std::array<char, kUnicodeBytes> bytes{};
+            std::memcpy(bytes.data(), item.data() + i, bytes.size());
+            if (swap)
+                std::reverse(bytes.begin(), bytes.end());
+            const auto c = std::bit_cast<std::uint32_t>(bytes);
+            if (c == 0) {
+                ++zeros;
+                continue;
+            }
+            text.append(std::exchange(zeros, 0), '\0');
+            if (!appendUtf8(text, c))
+                return Error{"an array of text has a character that is no Unicode", {}};
+        }
+    }
+    return texts;
+}
+
+Result<std::string> npyTextFile(const Buffer& tensor, const StringPool& strings) {
+    const auto texts = strings.texts(tensor);
+    if (!texts)
+        return texts.error();
+    std::vector<std::u32string> wide;
+    std::size_t longest = 1;
+    for (const std::string& text : *texts) {
+        wide.push_back(fromUtf8(text));
+        longest = std::max(longest, wide.back().size());
+    }
+    std::string file =
+        npyStart((std::endian::native == std::endian::big ? ">U" : "<U") + std::to_string(longest),
+                 tensor.dims());
+    for (std::u32string& text : wide) {
+        text.resize(longest, U'\0');
+        file.append(reinterpret_cast<const char*>(text.data()), longest * sizeof(char32_t));
+    }
+    return file;
+}
+
+Result<std::string> npyFile(const Buffer& tensor) {
+    const auto known = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeName& t) {
+        return t.type == tensor.elementType();
+    });
+    const bool converted = known == std::end(kTypes);
+    const std::string descr = converted ? "f4" : known->descr;
+    const char order = descr == "b1" || descr == "i1" || descr == "u1" ? '|'
+                       : std::endian::native == std::endian::big       ? '>'
+                                                                       : '<';
+    std::string file = npyStart(order + descr, tensor.dims());
     if (!converted) {
         file.append(reinterpret_cast<const char*>(tensor.data()), tensor.bytes());
         return file;

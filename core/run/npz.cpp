@@ -207,7 +207,7 @@ Result<std::string> NpzFile::content(const Entry& entry, std::uint64_t limit, bo
     return out;
 }
 
-Result<Buffer> NpzFile::read(std::size_t array, std::int32_t elementType) const {
+Result<std::string> NpzFile::checkedContent(std::size_t array) const {
     const Entry& entry = m_entries[array];
     const std::string place = m_path.string() + ", array `" + m_arrays[array].name + "`";
     auto data = content(entry, entry.bytes, true);
@@ -219,10 +219,31 @@ Result<Buffer> NpzFile::read(std::size_t array, std::int32_t elementType) const 
                     static_cast<uInt>(std::min<std::size_t>(data->size() - at, 1u << 30)));
     if (crc != entry.crc)
         return Error{"its data is damaged (checksum)", place};
+    return data;
+}
+
+Result<Buffer> NpzFile::read(std::size_t array, std::int32_t elementType) const {
+    const auto data = checkedContent(array);
+    if (!data)
+        return data.error();
     const NpyHeader& header = m_arrays[array].header;
     auto buffer =
         npyElements(header, std::string_view(*data).substr(header.headerBytes), elementType);
-    return buffer ? buffer : Result<Buffer>(Error{buffer.error().message, place});
+    return buffer ? buffer
+                  : Result<Buffer>(Error{buffer.error().message, m_path.string() + ", array `" +
+                                                                     m_arrays[array].name + "`"});
+}
+
+Result<std::vector<std::string>> NpzFile::readTexts(std::size_t array) const {
+    const auto data = checkedContent(array);
+    if (!data)
+        return data.error();
+    const NpyHeader& header = m_arrays[array].header;
+    auto texts = npyTexts(header, std::string_view(*data).substr(header.headerBytes));
+    if (!texts)
+        return Error{texts.error().message,
+                     m_path.string() + ", array `" + m_arrays[array].name + "`"};
+    return texts;
 }
 
 }  // namespace shardwright

@@ -24,6 +24,8 @@ public:
     const std::vector<Array>& arrays() const { return m_arrays; }
     /// Errors: damaged data (checksum), sizes that contradict each other.
     Result<Buffer> read(std::size_t array, std::int32_t elementType) const;
+    /// Of an array of text.
+    Result<std::vector<std::string>> readTexts(std::size_t array) const;
 
 private:
     struct Entry {
@@ -31,6 +33,7 @@ private:
         std::uint32_t crc = 0;
         bool deflated = false;
     };
+    Result<std::string> checkedContent(std::size_t array) const;
     Result<std::string> content(const Entry& entry, std::uint64_t limit, bool whole) const;
 
     std::filesystem::path m_path;

@@ -50,10 +50,16 @@ inline constexpr std::uint32_t kOrtApiVersion = 18;
     X(SetInterOpNumThreads, 25, OrtStatus*, (OrtSessionOptions* options, int threads))                                  \
     X(CreateRunOptions, 39, OrtStatus*, (OrtRunOptions** out))                                                          \
     X(RunOptionsSetTerminate, 46, OrtStatus*, (OrtRunOptions* options))                                                 \
+    X(CreateTensorAsOrtValue, 48, OrtStatus*,                                                                           \
+      (OrtAllocator* allocator, const std::int64_t* dims, std::size_t rank, int elementType, OrtValue** out))           \
     X(CreateTensorWithDataAsOrtValue, 49, OrtStatus*,                                                                   \
       (const OrtMemoryInfo* memory, void* data, std::size_t bytes, const std::int64_t* dims, std::size_t rank,          \
        int elementType, OrtValue** out))                                                                                \
     X(GetTensorMutableData, 51, OrtStatus*, (OrtValue* value, void** out))                                              \
+    X(FillStringTensor, 52, OrtStatus*, (OrtValue* value, const char* const* strings, std::size_t count))               \
+    X(GetStringTensorDataLength, 53, OrtStatus*, (const OrtValue* value, std::size_t* bytes))                           \
+    X(GetStringTensorContent, 54, OrtStatus*,                                                                           \
+      (const OrtValue* value, void* text, std::size_t bytes, std::size_t* offsets, std::size_t count))                  \
     X(GetTensorElementType, 60, OrtStatus*, (const OrtTensorTypeAndShapeInfo* info, int* out))                          \
     X(GetDimensionsCount, 61, OrtStatus*, (const OrtTensorTypeAndShapeInfo* info, std::size_t* out))                    \
     X(GetDimensions, 62, OrtStatus*,                                                                                    \

@@ -54,6 +54,7 @@ public:
                      OrtRunOptions* options, const SegmentSource& source)
         : m_runtime(std::move(runtime)), m_kept(std::move(kept)), m_session(session),
           m_options(options), m_inputs(source.inputs), m_outputs(source.outputs),
+          m_stringInputs(source.stringInputs), m_stringOutputs(source.stringOutputs),
           m_place(source.place) {
         for (const std::string& name : m_inputs)
             m_inputNames.push_back(name.c_str());
@@ -66,6 +67,7 @@ public:
         m_runtime->api().ReleaseSession(m_session);
     }
     void setProfiled() { m_profiled = true; }
+    void useStrings(std::shared_ptr<StringPool> strings) { m_strings = std::move(strings); }
     /// Of buffers that are not in the host's memory. Outlives this.
     void useDeviceMemory(std::shared_ptr<const OrtMemoryInfo> memory) {
         m_deviceMemory = std::move(memory);
@@ -79,18 +81,30 @@ public:
         values.reserve(inputs.size() + outputs.size());
         std::vector<OrtValue*> in(inputs.size()), out(outputs.size());
         for (std::size_t i = 0; i < inputs.size(); ++i)
-            if (auto bound = bind(values.emplace_back(api), inputs[i], in[i]); !bound)
+            if (auto bound = isSet(m_stringInputs, i)
+                                 ? bindStrings(values.emplace_back(api), inputs[i], in[i])
+                                 : bind(values.emplace_back(api), inputs[i], in[i]);
+                !bound)
                 return bound;
+        // ONNX Runtime allocates strings itself.
         for (std::size_t i = 0; i < outputs.size(); ++i)
-            if (auto bound = bind(values.emplace_back(api), outputs[i], out[i]); !bound)
+            if (auto bound = isSet(m_stringOutputs, i)
+                                 ? Result<void>()
+                                 : bind(values.emplace_back(api), outputs[i], out[i]);
+                !bound)
                 return bound;
         auto ran =
             m_runtime->check(api.Run(m_session, m_options, m_inputNames.data(), in.data(),
                                      in.size(), m_outputNames.data(), out.size(), out.data()),
                              m_place);
         for (std::size_t i = 0; ran && i < outputs.size(); ++i)
-            if (!outputs[i])
+            if (isSet(m_stringOutputs, i))
+                ran = takeStrings(out[i], outputs[i], i);
+            else if (!outputs[i])
                 ran = adopt(out[i], outputs[i]);
+        for (std::size_t i = 0; i < outputs.size(); ++i)
+            if (isSet(m_stringOutputs, i) && out[i])
+                api.ReleaseValue(out[i]);
         return ran;
     }
 
@@ -117,6 +131,77 @@ private:
             m_place);
         out = value.value;
         return made;
+    }
+
+    static bool isSet(const std::vector<bool>& flags, std::size_t i) {
+        return i < flags.size() && flags[i];
+    }
+
+    Result<void> bindStrings(Value& value, const Buffer& buffer, OrtValue*& out) const {
+        const OrtFunctions& api = m_runtime->api();
+        if (!m_strings || buffer.memory() != MemoryKind::Host)
+            return Error{"strings are run in host memory only", m_place};
+        const auto texts = m_strings->texts(buffer);
+        if (!texts)
+            return Error{texts.error().message, m_place};
+        std::vector<const char*> strings;
+        for (const std::string& text : *texts)
+            strings.push_back(text.c_str());
+        OrtAllocator* allocator = nullptr;
+        auto made = m_runtime->check(api.GetAllocatorWithDefaultOptions(&allocator), m_place);
+        if (made)
+            made = m_runtime->check(
+                api.CreateTensorAsOrtValue(allocator, buffer.dims().data(), buffer.dims().size(),
+                                           onnx::TensorProto::STRING, &value.value),
+                m_place);
+        if (made)
+            made = m_runtime->check(
+                api.FillStringTensor(value.value, strings.data(), strings.size()), m_place);
+        out = value.value;
+        return made;
+    }
+
+    /// Writes the numbers of the strings of an output.
+    Result<void> takeStrings(const OrtValue* value, Buffer& buffer, std::size_t output) const {
+        const OrtFunctions& api = m_runtime->api();
+        if (!m_strings || !buffer || buffer.memory() != MemoryKind::Host)
+            return Error{"strings are run in host memory only", m_place};
+        OrtTensorTypeAndShapeInfo* info = nullptr;
+        auto got = m_runtime->check(api.GetTensorTypeAndShape(value, &info), m_place);
+        std::size_t rank = 0, bytes = 0;
+        if (got)
+            got = m_runtime->check(api.GetDimensionsCount(info, &rank), m_place);
+        std::vector<std::int64_t> dims(got ? rank : 0);
+        if (got)
+            got = m_runtime->check(api.GetDimensions(info, dims.data(), rank), m_place);
+        if (info)
+            api.ReleaseTensorTypeAndShapeInfo(info);
+        if (got && dims != buffer.dims())
+            return Error{"`" + m_outputs[output] + "` has the shape " + dimsText(dims) +
+                             ", which depends on its data; expected " + dimsText(buffer.dims()),
+                         m_place};
+        if (got)
+            got = m_runtime->check(api.GetStringTensorDataLength(value, &bytes), m_place);
+        if (!got)
+            return got;
+        const auto count = static_cast<std::size_t>(buffer.count());
+        if (count == 0)
+            return {};
+        std::string text(bytes, '\0');
+        std::vector<std::size_t> offsets(count);
+        got = m_runtime->check(
+            api.GetStringTensorContent(value, text.data(), bytes, offsets.data(), count), m_place);
+        std::vector<std::string> texts;
+        for (std::size_t i = 0; got && i < count; ++i)
+            texts.push_back(
+                text.substr(offsets[i], (i + 1 < count ? offsets[i + 1] : bytes) - offsets[i]));
+        if (!got)
+            return got;
+        const auto numbers = m_strings->buffer(texts, dims);
+        if (!numbers)
+            return Error{numbers.error().message, m_place};
+        std::memcpy(buffer.data(), numbers->data(), numbers->bytes());
+        return {};
     }
 
     /// Makes a buffer of a tensor that ONNX Runtime allocated.
@@ -151,6 +236,8 @@ private:
     OrtRunOptions* m_options;
     std::vector<std::string> m_inputs, m_outputs;
     std::vector<const char*> m_inputNames, m_outputNames;
+    std::vector<bool> m_stringInputs, m_stringOutputs;
+    std::shared_ptr<StringPool> m_strings;
     std::string m_place;
     bool m_profiled = false;
     std::shared_ptr<const OrtMemoryInfo> m_deviceMemory;
@@ -197,7 +284,7 @@ public:
     Result<std::unique_ptr<KernelSession>> makeSession(const SegmentSource& source, bool widened) {
         const OrtFunctions& api = m_runtime->api();
         std::unique_lock large(m_settings.weights->largeSession(), std::defer_lock);
-        if (ownBytes(source) > kLargeSession)
+        if (weightBytes(source) > kLargeSession)
             large.lock();
         OrtSessionOptions* options = nullptr;
         OrtSession* session = nullptr;
@@ -230,6 +317,7 @@ public:
         if (!m_settings.profilePrefix.empty())
             kernels->setProfiled();
         kernels->useDeviceMemory(m_deviceMemory);
+        kernels->useStrings(m_settings.strings);
         return std::unique_ptr<KernelSession>(std::move(kernels));
     }
 
@@ -271,11 +359,11 @@ private:
     const Weight& weightOf(const SegmentSource& source, const Segment::WeightUse& use) const {
         return source.plan->weights[static_cast<std::size_t>(use.weight)];
     }
-    std::int64_t ownBytes(const SegmentSource& source) const {
+    /// Shared ones, too: while a session is made it has a copy of them.
+    std::int64_t weightBytes(const SegmentSource& source) const {
         std::int64_t bytes = 0;
         for (const Segment::WeightUse& use : source.weights)
-            if (const Weight& weight = weightOf(source, use); !m_settings.weights->shares(weight))
-                bytes += weight.bytes;
+            bytes += weightOf(source, use).bytes;
         return bytes;
     }
 

@@ -3,6 +3,7 @@
 
 #include "run/kernel_engine.h"
 #include "run/ort_api.h"
+#include "run/string_pool.h"
 #include "run/weight_store.h"
 
 #include <memory>
@@ -33,6 +34,8 @@ struct OrtEngineOptions {
     /// Of all engines of a run in this process; null: each has one of its own.
     std::shared_ptr<WeightStore> weights = nullptr;
     OrtCudaSettings cuda = {};
+    /// What strings say; null: segments with strings are refused.
+    std::shared_ptr<StringPool> strings = nullptr;
 };
 
 /// Kernels of ONNX Runtime's CPU provider, in host memory; of another provider, sessions only

@@ -3,10 +3,11 @@
 #include "run/index_use.h"
 #include "run/inputs.h"
 
-#include "model/tensor_bytes.h"
+#include "run/tensor_buffer.h"
 
 #include <cstring>
 #include <limits>
+#include <set>
 
 namespace shardwright {
 
@@ -74,10 +75,45 @@ bool fillRandom(Buffer& buffer, const IndexUse& use, const Numbers& numbers) {
     });
 }
 
+/// Words that the model knows: elements of nodes' lists of strings and of tensors of strings.
+std::vector<std::string> wordsOf(const GraphIndex& graph) {
+    constexpr std::size_t kMost = 1000;
+    std::set<std::string> words;
+    const auto add = [&](const auto& texts) {
+        for (const std::string& text : texts)
+            if (words.size() < kMost && text.find('\0') == std::string::npos)
+                words.insert(text);
+    };
+    for (const NodeInfo& node : graph.nodes)
+        for (const onnx::AttributeProto& attribute : node.proto->attribute()) {
+            add(attribute.strings());
+            add(attribute.t().string_data());
+        }
+    for (const ValueInfo& value : graph.values)
+        if (value.initializer)
+            add(value.initializer->string_data());
+    for (const char* other : {"Another", "two words"})
+        words.insert(other);
+    return {words.begin(), words.end()};
+}
+
+Result<Buffer> randomStrings(const GraphIndex& graph, const std::vector<std::int64_t>& dims,
+                             const Numbers& numbers, StringPool& strings) {
+    const std::vector<std::string> words = wordsOf(graph);
+    const auto shape = Buffer::host(storedType(onnx::TensorProto::STRING), dims);
+    if (!shape)
+        return shape;
+    std::vector<std::string> texts;
+    for (std::int64_t i = 0; i < shape->count(); ++i)
+        texts.push_back(words[numbers.at(i) % words.size()]);
+    return strings.buffer(texts, dims);
+}
+
 }  // namespace
 
 Result<InputSet> randomInputs(const Model& model, const ShapeTable& shapes, std::uint64_t seed,
-                              const Registry& registry) {
+                              const Registry& registry, StringPool* strings) {
+    StringPool unseen;
     InputSet inputs;
     const GraphIndex& graph = model.graph();
     for (const ValueId id : graph.main().inputs) {
@@ -89,18 +125,24 @@ Result<InputSet> randomInputs(const Model& model, const ShapeTable& shapes, std:
                              ? "only tensors can be made up, this is a sequence, optional or map"
                              : "its shape is not known",
                          place};
-        auto buffer = Buffer::host(info.elementType, info.dims);
+        const Numbers numbers{seed ^ fnv1a(value.name)};
+        if (strings && !value.initializer && isString(info.elementType)) {
+            auto texts = randomStrings(graph, info.dims, numbers, *strings);
+            if (!texts)
+                return Error{texts.error().message, place};
+            inputs.emplace(value.name, std::move(*texts));
+            continue;
+        }
+        auto buffer = value.initializer
+                          ? tensorBuffer(*value.initializer, model.path().parent_path(),
+                                         strings ? *strings : unseen)
+                          : Buffer::host(info.elementType, info.dims);
         if (!buffer)
             return Error{buffer.error().message, place};
         if (value.initializer) {
-            auto bytes = tensorBytes(*value.initializer, model.path().parent_path());
-            if (!bytes || bytes->size() != buffer->bytes())
-                return Error{bytes ? "its default has another shape than the input"
-                                   : bytes.error().message,
-                             place};
-            std::memcpy(buffer->data(), bytes->data(), bytes->size());
-        } else if (!fillRandom(*buffer, findIndexUse(graph, shapes, id, registry),
-                               {seed ^ fnv1a(value.name)})) {
+            if (buffer->dims() != info.dims)
+                return Error{"its default has another shape than the input", place};
+        } else if (!fillRandom(*buffer, findIndexUse(graph, shapes, id, registry), numbers)) {
             return Error{"no random values of type " + elementTypeName(info.elementType) +
                              "; give a file",
                          place};

@@ -39,6 +39,7 @@ RunStep RunExecution::loadKernels() {
         return m_run.failure(Kind::Failed, runtime.error());
     m_runtime = *runtime;
     m_engine.intraOpThreads = request.intraOpThreads;
+    m_engine.strings = m_options.strings = m_subject.strings();
     m_engine.optimisation = optimises() ? GraphOptimisation::Full : GraphOptimisation::None;
     m_options.makeEngine = [this](DeviceId device) { return engineOf(device, m_engine); };
     m_options.warmups = request.warmups;
@@ -149,13 +150,21 @@ Result<RunResult> RunExecution::sharded(const Plan& plan, bool measured) {
     return result ? gathered(std::move(*result)) : std::move(result);
 }
 
-/// Process 0 gets what the others have.
+/// Process 0 gets what the others have, and what their strings say.
 Result<RunResult> RunExecution::gathered(RunResult own) {
-    auto parts = m_run.processes->gather(m_run.isFollower() ? encodeResult(own) : std::string());
+    const bool follows = m_run.isFollower();
+    StringPool& strings = *m_subject.strings();
+    auto parts = m_run.processes->gather(follows ? encodeResult(own) : std::string());
     if (!parts)
         return parts.error();
     for (std::size_t rank = 1; rank < parts->size(); ++rank)
         if (auto added = addResult(own, (*parts)[rank]); !added)
+            return added.error();
+    auto texts = m_run.processes->gather(follows ? strings.packed(0) : std::string());
+    if (!texts)
+        return texts.error();
+    for (const std::string& text : *texts)
+        if (auto added = strings.addPacked(text); !added)
             return added.error();
     finishResult(own);
     return own;

@@ -260,7 +260,9 @@ private:
                 !written)
                 return m_run.failure(Kind::Usage, written.error());
         if (!request.saveShardsFolder.empty())
-            if (auto written = saveShards(request.saveShardsFolder, wantedTensors()); !written)
+            if (auto written =
+                    saveShards(request.saveShardsFolder, wantedTensors(), *m_subject.strings());
+                !written)
                 return m_run.failure(Kind::Usage, written.error());
         return {};
     }

@@ -17,9 +17,8 @@ using Kind = RunFailure::Kind;
 
 constexpr int kMostDevices = 1024;
 
-/// Strings stay inside of the kernels.
 bool canBeCompared(const TensorInfo& info) {
-    return info.kind == TensorInfo::Kind::Tensor && elementBits(info.elementType) > 0;
+    return info.kind == TensorInfo::Kind::Tensor && elementBits(storedType(info.elementType)) > 0;
 }
 
 }  // namespace
@@ -48,7 +47,7 @@ RunStep RunSubject::load() {
 RunStep RunSubject::openInputs() {
     const std::string& path = m_run.request.inputsPath;
     const Model& model = *m_document.model;
-    auto files = InputFiles::open(path, model);
+    auto files = InputFiles::open(path, model, m_strings);
     if (!files)
         return m_run.failure(Kind::Usage, files.error());
     auto implied = files->bindings(model);
@@ -127,9 +126,10 @@ RunStep RunSubject::findObservedTensors() {
 RunStep RunSubject::readInputs() {
     m_run.stage(RunStage::Inputs);
     const auto& registry = m_analysis->options.registry;
-    auto inputs = m_files ? m_files->load(*m_document.model, *m_analysis->shapes)
-                          : randomInputs(*m_document.model, *m_analysis->shapes, m_run.request.seed,
-                                         registry ? *registry : Registry::standard());
+    auto inputs = m_files
+                      ? m_files->load(*m_document.model, *m_analysis->shapes)
+                      : randomInputs(*m_document.model, *m_analysis->shapes, m_run.request.seed,
+                                     registry ? *registry : Registry::standard(), m_strings.get());
     if (!inputs)
         return m_run.failure(Kind::Usage, inputs.error());
     m_inputs = std::move(*inputs);

@@ -32,6 +32,7 @@ public:
         return m_analysis->hasConfiguration ? m_analysis->configuration.deviceCount : 1;
     }
     const InputSet& inputs() const { return m_inputs; }
+    const std::shared_ptr<StringPool>& strings() const { return m_strings; }
     bool hasRandomInputs() const { return !m_files; }
     const HardwareProfile* hardware() const { return m_hardware ? &*m_hardware : nullptr; }
 
@@ -58,6 +59,7 @@ private:
     std::vector<ValueId> m_values;
     std::vector<PlanView> m_views;
     std::vector<ObservedTensor> m_weights;
+    const std::shared_ptr<StringPool> m_strings = std::make_shared<StringPool>();
     InputSet m_inputs;
 };
 

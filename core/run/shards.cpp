@@ -90,7 +90,7 @@ RunShard describeShard(const RunResult::Output& tensor, const RunResult::Piece& 
     }
     Statistics statistics;
     std::array<double, 1024> block;
-    const std::int64_t count = piece.data.count();
+    const std::int64_t count = isString(tensor.elementType) ? 0 : piece.data.count();
     for (std::int64_t first = 0; first < count; first += 1024) {
         const std::int64_t n = std::min<std::int64_t>(1024, count - first);
         if (!toDoubles(tensor.elementType, piece.data.data(), first, n, block.data()))
@@ -112,7 +112,8 @@ RunShard describeShard(const RunResult::Output& tensor, const RunResult::Piece& 
 }
 
 Result<void> saveShards(const std::filesystem::path& folder,
-                        const std::vector<const RunResult::Output*>& tensors) {
+                        const std::vector<const RunResult::Output*>& tensors,
+                        const StringPool& strings) {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
     if (error)
@@ -130,7 +131,8 @@ Result<void> saveShards(const std::filesystem::path& folder,
             if (onDevice[piece.device] > 1)
                 file += "." + std::to_string(written[piece.device]++);
             file += ".npy";
-            auto content = npyFile(piece.data);
+            auto content = isString(tensor->elementType) ? npyTextFile(piece.data, strings)
+                                                         : npyFile(piece.data);
             if (!content)
                 return Error{content.error().message, "`" + tensor->name + "`"};
             if (auto wrote = writeFile(folder / file, *content); !wrote)

@@ -22,6 +22,7 @@ RunShard describeShard(const RunResult::Output& tensor, const RunResult::Piece& 
 /// with a list of half-open intervals for each dimension. Letters of a name that a file name should
 /// not have become `_`.
 Result<void> saveShards(const std::filesystem::path& folder,
-                        const std::vector<const RunResult::Output*>& tensors);
+                        const std::vector<const RunResult::Output*>& tensors,
+                        const StringPool& strings);
 
 }  // namespace shardwright

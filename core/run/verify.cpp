@@ -112,6 +112,26 @@ double largestMagnitude(const Buffer& tensor) {
     return largest;
 }
 
+/// Strings are equal or not.
+class StringDifference {
+public:
+    void add(const std::byte* found, const std::byte* expected, std::size_t bytes,
+             DeviceId device) {
+        for (std::size_t i = 0; i < bytes; i += sizeof(std::uint64_t))
+            if (std::memcmp(found + i, expected + i, sizeof(std::uint64_t)) != 0 && m_count++ == 0)
+                m_device = device;
+    }
+    std::int64_t count() const { return m_count; }
+    std::string note() const {
+        return std::to_string(m_count) + (m_count == 1 ? " string differs" : " strings differ") +
+               " (device " + std::to_string(m_device) + ")";
+    }
+
+private:
+    std::int64_t m_count = 0;
+    DeviceId m_device = -1;
+};
+
 /// Whether the boxes of all pieces together are the whole tensor.
 bool coversAll(const RunResult::Output& output) {
     const Box whole = Box::whole(output.shape);
@@ -155,16 +175,26 @@ TensorCheck checkTensor(const RunResult::Output& sharded, const RunResult::Outpu
     }
     const Buffer& expected = reference.pieces[0].data;
     Difference difference(sharded.elementType);
+    StringDifference strings;
     for (const RunResult::Piece& piece : sharded.pieces) {
-        const auto way =
-            RegionCopy::make(whole, piece.box, piece.box, elementBits(sharded.elementType));
+        const auto way = RegionCopy::make(whole, piece.box, piece.box,
+                                          elementBits(storedType(sharded.elementType)));
         if (!way) {
             check.note = way.error().message;
             return check;
         }
         way->forEachRun([&](std::size_t from, std::size_t to, std::size_t bytes) {
-            difference.add(piece.data.data() + to, expected.data() + from, bytes, piece.device);
+            if (isString(sharded.elementType))
+                strings.add(piece.data.data() + to, expected.data() + from, bytes, piece.device);
+            else
+                difference.add(piece.data.data() + to, expected.data() + from, bytes, piece.device);
         });
+    }
+    if (isString(sharded.elementType)) {
+        check.agrees = strings.count() == 0;
+        if (!check.agrees)
+            check.note = strings.note();
+        return check;
     }
     check.maxAbs = difference.maxAbs();
     const double largest = largestMagnitude(expected);
@@ -179,13 +209,13 @@ TensorCheck checkTensor(const RunResult::Output& sharded, const RunResult::Outpu
 Result<Buffer> gather(const RunResult::Output& output) {
     if (!coversAll(output))
         return Error{"an element of the tensor is on no device", "`" + output.name + "`"};
-    auto whole = Buffer::host(output.elementType, output.shape);
+    auto whole = Buffer::host(storedType(output.elementType), output.shape);
     if (!whole)
         return whole;
     const Box box = Box::whole(output.shape);
     for (const RunResult::Piece& piece : output.pieces) {
-        const auto way =
-            RegionCopy::make(piece.box, box, piece.box, elementBits(output.elementType));
+        const auto way = RegionCopy::make(piece.box, box, piece.box,
+                                          elementBits(storedType(output.elementType)));
         if (!way)
             return Error{way.error().message, "`" + output.name + "`"};
         way->run(piece.data.data(), whole->data());

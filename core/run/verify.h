@@ -23,7 +23,7 @@ namespace shardwright {
 /// | float16 | 1e-2 | 2^-24 | 2^-11 a rounding, some tens of them; sums are of floats |
 /// | bfloat16 | 5e-2 | 2^-24 | 2^-8 a rounding |
 /// | 8-bit floats | 0.25 | 2^-24 | one step |
-/// | integers, bool | 0 | 0 | exact |
+/// | integers, bool, strings | 0 | 0 | exact |
 double tolerance(std::int32_t elementType, double length);
 /// Of the type alone: of 0 terms.
 double typeTolerance(std::int32_t elementType);

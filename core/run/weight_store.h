@@ -14,7 +14,7 @@
 
 namespace shardwright {
 
-/// Sessions with more bytes of weights of their own than this are made one at a time.
+/// Sessions with more bytes of weights than this are made one at a time.
 inline constexpr std::int64_t kLargeSession = std::int64_t{16} << 20;
 
 /// The weights that several sessions of this process read, in memory once, and what ONNX Runtime

@@ -81,6 +81,29 @@ std::string drawing() {
                      {"w1:1=tp", "w2:0=tp"});
 }
 
+/// Each process makes half of the strings s, which both want whole.
+std::string strings() {
+    onnx::TensorProto ending;
+    ending.set_name("ending");
+    ending.set_data_type(onnx::TensorProto::STRING);
+    ending.add_dims(1);
+    ending.add_string_data("!");
+    ModelBuilder builder;
+    builder.opset("ai.onnx.ml", 4)
+        .input("x", {8, 2}, onnx::TensorProto::STRING)
+        .initializer(ending)
+        .op("StringConcat", {"x", "ending"}, {"s"}, "concat")
+        .op("LabelEncoder", {"s"}, {"k"}, "label",
+            {Attribute::strings("keys_strings", {"two words!", "red!"}),
+             {"values_int64s", {1, 2}},
+             {"default_int64", 0}},
+            "ai.onnx.ml");
+    return annotated(builder.output("s", {8, 2}, onnx::TensorProto::STRING)
+                         .output("k", {8, 2}, onnx::TensorProto::INT64)
+                         .document(),
+                     "dp=2", {"x:0=dp", "s@label:replicated"});
+}
+
 /// Data parallel, too, where there are devices for it.
 std::string decoder(int devices) {
     TransformerSizes sizes;
@@ -173,12 +196,14 @@ private slots:
         QTest::newRow("transformer on 2") << "decoder" << 2;
         QTest::newRow("transformer on 4") << "decoder" << 4;
         QTest::newRow("random numbers on 2") << "drawing" << 2;
+        QTest::newRow("strings on 2") << "strings" << 2;
     }
     void runsVerifyAndGiveTheBitsOfThreads() {
         QFETCH(QString, kind);
         QFETCH(int, devices);
         const std::string model = kind == "mlp"       ? mlp(devices)
                                   : kind == "decoder" ? decoder(devices)
+                                  : kind == "strings" ? strings()
                                                       : drawing();
         std::vector<RunShard> shards[2];
         std::set<int> exchanging;

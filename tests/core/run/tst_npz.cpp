@@ -204,7 +204,18 @@ private slots:
             Zip()
                 .add("x.npy", npy("{'descr': '<U8', 'fortran_order': False, 'shape': (1,), }", "x"))
                 .bytes(),
-            "dtype '<U8'");
+            "should have 32 bytes, but has 1");
+        row("text elements of no length",
+            Zip()
+                .add("x.npy", npy("{'descr': '<U0', 'fortran_order': False, 'shape': (1,), }", ""))
+                .bytes(),
+            "dtype '<U0'");
+        row("dates",
+            Zip()
+                .add("x.npy", npy("{'descr': '<M8[D]', 'fortran_order': False, 'shape': (1,), }",
+                                  "12345678"))
+                .bytes(),
+            "dtype '<M8[D]'");
         row("records",
             Zip()
                 .add("x.npy",

@@ -139,7 +139,8 @@ private slots:
         output.name = "../m/y:0";
         auto other = output;
         other.name = "../m/y;0";
-        const auto saved = saveShards((folder.path() + "/shards").toStdString(), {&output, &other});
+        const auto saved =
+            saveShards((folder.path() + "/shards").toStdString(), {&output, &other}, {});
         QVERIFY2(saved, saved ? "" : saved.error().text().c_str());
         QFile index(folder.filePath("shards/index.json"));
         QVERIFY(index.open(QIODevice::ReadOnly));
