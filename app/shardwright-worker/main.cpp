@@ -66,7 +66,12 @@ public:
 
     /// Writes the last event, unless there was one, or the pipe is full and stays so.
     void writeLast(const RunEvent& event, std::chrono::milliseconds patience) {
-        const std::unique_lock lock(m_mutex, patience);
+        const auto end = std::chrono::steady_clock::now() + patience;
+        std::unique_lock lock(m_mutex, std::try_to_lock);
+        while (!lock.owns_lock() && std::chrono::steady_clock::now() < end) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            lock.try_lock();
+        }
         if (lock.owns_lock())
             send(event);
     }
@@ -93,7 +98,7 @@ private:
 
     const int m_fd;
     const CancelToken m_cancel;
-    std::timed_mutex m_mutex;
+    std::mutex m_mutex;  ///< Not a timed one, whose locks ThreadSanitizer does not see.
     bool m_broken = false;
     bool m_ended = false;  ///< A report or a failure was written.
 };

@@ -201,18 +201,19 @@ RunTensorCheck get(const TensorCheck& check) {
 }
 
 void putTotals(const std::map<std::string, RunKindTotal>& totals,
-               google::protobuf::Map<std::string, KindTotal>* out) {
+               google::protobuf::RepeatedPtrField<KindTotal>* out) {
     for (const auto& [kind, total] : totals) {
-        KindTotal& entry = (*out)[kind];
-        entry.set_count(total.count);
-        entry.set_bytes(total.bytes);
+        KindTotal* entry = out->Add();
+        entry->set_kind(kind);
+        entry->set_count(total.count);
+        entry->set_bytes(total.bytes);
     }
 }
 std::map<std::string, RunKindTotal>
-getTotals(const google::protobuf::Map<std::string, KindTotal>& totals) {
+getTotals(const google::protobuf::RepeatedPtrField<KindTotal>& totals) {
     std::map<std::string, RunKindTotal> out;
-    for (const auto& [kind, total] : totals)
-        out[kind] = {total.count(), total.bytes()};
+    for (const KindTotal& total : totals)
+        out[total.kind()] = {total.count(), total.bytes()};
     return out;
 }
 

@@ -29,7 +29,9 @@ public:
     }
     /// From any thread.
     std::span<const Span> published() const {
-        return {m_spans.data(), m_count.load(std::memory_order_acquire)};
+        const std::size_t count = m_count.load(std::memory_order_acquire);
+        // Until one is counted, their place may still be made.
+        return count == 0 ? std::span<const Span>() : std::span(m_spans.data(), count);
     }
     /// For the device's thread, or after it.
     std::span<const Span> all() const { return {m_spans.data(), m_written}; }

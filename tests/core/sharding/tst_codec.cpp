@@ -3,6 +3,7 @@
 
 #include "sharding/mesh_metadata.h"
 #include "support/model_builder.h"
+#include "support/sanitizer.h"
 
 #include <QtTest/QTest>
 
@@ -468,11 +469,7 @@ void TstCodec::aLargeModelDecodesFast() {
         QVERIFY(decoded.diagnostics.empty());
     }
     qInfo("decodeAnnotations of 7343 nodes, 525 annotated: %.2f ms", best);
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    QVERIFY(best < 300);
-#else
-    QVERIFY2(best < 10, "slower than 10 ms");
-#endif
+    QVERIFY2(best < 10 * kSlowness, "slower than 10 ms");
 }
 
 void TstCodec::devicesAreWrittenAsRanges() {
