@@ -32,9 +32,7 @@ bool isWhole(const std::vector<CallRule::Parts>& parts) {
 }  // namespace
 
 bool rewritesGraphs(const Context& context, const DraftStep& step) {
-    const NodeInfo& node = context.graph.node(step.node);
-    return step.tile != nullptr && (node.function || !node.bodies.empty()) &&
-           context.rule(step.node).known &&
+    return step.tile != nullptr && context.rule(step.node).fromInside &&
            std::any_of(step.cells->cuts.begin(), step.cells->cuts.end(),
                        [](const FactorCut& cut) { return cut.split(); });
 }

@@ -171,7 +171,8 @@ std::string unknownShape(const NodeContext& context, ValueId id, bool anyValues)
 }
 
 std::string obstacle(const NodeContext& context, const OperatorEntry* entry) {
-    if (context.node.function)
+    const bool ofFunction = context.node.function && entry != nullptr && entry->ofFunctions;
+    if (context.node.function && !ofFunction)
         return "a call of the function " + operatorName(context) + " has no rule";
     if (!context.node.bodies.empty() || !context.node.captures.empty())
         return "no rule for " + operatorName(context) + ", which has a body";

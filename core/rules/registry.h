@@ -56,6 +56,9 @@ struct OperatorEntry {
     /// Why the sizes of the outputs may depend on the data; empty where they never do. Said where
     /// they are not known, so that the node runs whole.
     std::string dataDependent{};
+    /// Of nodes, too, that call a function of the model of that name, instead of what follows from
+    /// the inside of the function: a rule of the user's own.
+    bool ofFunctions = false;
     /// Slots may hold what is not a tensor: a sequence, an optional, a map.
     bool anyValues = false;
     ElementUses elements{};  ///< Empty: nothing is known of them.

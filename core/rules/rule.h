@@ -142,6 +142,8 @@ struct Rule {
     std::vector<Rewrite> rewrites;
     /// Outputs depend on nothing but shapes: they are everywhere whatever the layout of the inputs.
     bool everywhereOutputs = false;
+    /// It follows from the rules of the nodes inside: of a function that is called, or of bodies.
+    bool fromInside = false;
     AxisTravel travel;
     /// How the node can be computed as well, where shard edges do not fall on the edges of the
     /// factors above: other factors for the same tensors. Null: in no other way.

@@ -211,7 +211,8 @@ private:
         const NodeContext context{m_graph, m_shapes, node,
                                   version == imports.end() ? 0 : version->second};
         const OperatorEntry* entry = m_registry.find(domain, m_graph.opType(node.id));
-        if ((entry == nullptr || node.function) && runsGraphs(context))
+        const bool hasRule = entry != nullptr && (!node.function || entry->ofFunctions);
+        if (!hasRule && runsGraphs(context))
             return buildCall(context);
         if (std::string problem = obstacle(context, entry); !problem.empty()) {
             // May name a tensor of this node, so it is not shared, except where it is about the
@@ -244,6 +245,7 @@ private:
         if (needsOwnModel(context))
             return ruleAlone(context);
         Rule rule = deriveCall(context, ruleOf).rule;
+        rule.fromInside = true;
         nameCall(context, rule);
         if (const std::string wrong = validateRule(rule, context); !wrong.empty())
             return std::make_shared<const Rule>(

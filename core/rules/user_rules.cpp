@@ -32,6 +32,7 @@ OperatorEntry entryOf(Alternatives rules) {
     entry.strict = false;
     entry.strictReason = "proposal 0007 does not cover rules of your own";
     entry.shapeOnlySlots = shapeOnlySlots(rules);
+    entry.ofFunctions = true;
     entry.build = OwnRules{std::move(rules)};
     return entry;
 }

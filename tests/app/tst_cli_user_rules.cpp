@@ -62,6 +62,37 @@ private slots:
         QVERIFY2(with.exitCode == 0, with.out.constData());
     }
 
+    /// Not what is inside decides, right or wrong; and the call runs as it is.
+    void aRuleOfAFunctionIsItsRule() {
+        ModelBuilder body;
+        body.input("x", {}).op("Softmax", {"x"}, {"y"}, "soft").output("y", {});
+        const auto model = ModelBuilder{}
+                               .opset("com.example", 1)
+                               .function("com.example", "Soft", body)
+                               .input("x", {8, 6})
+                               .op("Soft", {"x"}, {"y"}, "call", {}, "com.example")
+                               .output("y", {8, 6})
+                               .document();
+        QVERIFY(model.save(path("function.onnx").toStdString()));
+        for (const char* dim : {"0", "1"})
+            runCli({"annotate", path("function.onnx"), "--mesh", "tp=2", "--shard",
+                    QString("x:%1=tp").arg(dim), "-o", path(QString("function_%1.onnx").arg(dim))});
+        write("rows.txt", "com.example::Soft: r c^ -> r c^ where c = \"it is normalised\";\n");
+        write("wrong_rows.txt", "com.example::Soft: r c -> r c;\n");
+        QCOMPARE(runCli({"check", path("function_1.onnx")}).exitCode, 1);
+        QVERIFY(runCli({"check", path("function_1.onnx"), "--rules", path("rows.txt")})
+                    .out.contains("must be whole: it is normalised"));
+        const CliResult right =
+            runCli({"run", path("function_0.onnx"), "--rules", path("rows.txt"), "--verify=all"});
+        QVERIFY2(right.exitCode == 0, qPrintable(right.out + right.err));
+        const QStringList wrong{"--rules", path("wrong_rows.txt")};
+        QCOMPARE(runCli(QStringList{"check", path("function_1.onnx")} + wrong).exitCode, 0);
+        const CliResult run =
+            runCli(QStringList{"run", path("function_1.onnx"), "--verify"} + wrong);
+        QCOMPARE(run.exitCode, 1);
+        QVERIFY2(run.out.contains("NOT verified"), qPrintable(run.out + run.err));
+    }
+
     void theRuleCommandReadsThem() {
         const QStringList own{"--rules", path("whole.txt")};
         const CliResult known = runCli(QStringList{"rule", "Relu", "--shape", "4,6"} + own);

@@ -5,6 +5,7 @@
 #include "rules/user_rules.h"
 #include "support/shared_files.h"
 
+#include <QFile>
 #include <QTest>
 
 #include <set>
@@ -132,6 +133,18 @@ private slots:
         QCOMPARE(ruledText(relu, "ai.onnx::Relu: n d^ -> n d^;"), QStringLiteral("n d^ -> n d^"));
         QCOMPARE(ruledText(relu, "# nothing"), QStringLiteral("d0 d1 -> d0 d1"));
     }
+    void theExamplesOfTheDocumentationAreRules() {
+        QFile file(qEnvironmentVariable("SHARDWRIGHT_SOURCE") + "/docs/user-rules.md");
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        std::string examples;
+        for (const QByteArray& line : file.readAll().split('\n'))
+            if (line.startsWith("    ") && !line.contains("rules.txt:"))
+                examples += line.toStdString() + "\n";
+        const auto rules = withUserRules(Registry::standard(), examples, "user-rules.md");
+        QVERIFY2(rules, rules ? "" : rules.error().text().c_str());
+        QVERIFY((*rules)->find("com.example", "Attention") != nullptr);
+    }
+
     void errorsNameLineAndColumn_data() {
         QTest::addColumn<QString>("text");
         QTest::addColumn<QString>("error");
