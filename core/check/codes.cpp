@@ -78,6 +78,14 @@ constexpr CodeInfo kCodes[] = {
      "nothing.",
      "A spec for the weight of a Conv in the branch of an If.",
      "Split the inputs or outputs of the node in the main graph."},
+    {"SW312", Warning, "Devices that compute nothing",
+     "A block of the result is computed where the blocks of all inputs that it needs are. Inputs "
+     "that "
+     "are split over different axes of a mesh meet on some of their devices only; the others hold "
+     "blocks that do not belong together, and wait from here on.",
+     "MatMul under the mesh tp=2,dp=2 of `x`, whose columns are split over tp, and `w`, whose rows "
+     "are split over dp: devices 0 and 3 compute.",
+     "Split what has a dimension in common over the same axis."},
     {"SW412", Info, "Stage without devices",
      "A stage runs on the devices that the configuration binds it to (an axis named `pp`, or a "
      "list "

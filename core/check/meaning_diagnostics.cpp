@@ -5,6 +5,7 @@
 #include "sharding/shard_text.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -23,6 +24,18 @@ std::string listDevices(const DeviceGroup& devices) {
     if (shown < devices.size())
         text += " and " + std::to_string(devices.size() - shown) + " more";
     return text;
+}
+
+DeviceGroup common(const DeviceGroup& a, const DeviceGroup& b) {
+    DeviceGroup both;
+    std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+    return both;
+}
+
+DeviceGroup without(const DeviceGroup& all, const DeviceGroup& some) {
+    DeviceGroup rest;
+    std::set_difference(all.begin(), all.end(), some.begin(), some.end(), std::back_inserter(rest));
+    return rest;
 }
 
 }  // namespace
@@ -137,6 +150,7 @@ private:
             for (const MeaningProblem* problem : it->second)
                 say(word(*problem));
         checkRule(id);
+        checkIdle(id);
         if (profile() == Profile::Strict)
             checkStrictSpecs(id);
         return std::move(m_words);
@@ -317,6 +331,38 @@ private:
             d.message = title(id) + "not covered by proposal 0007: " + rule->strictReason;
             say(std::move(d));
         }
+    }
+
+    /// Inputs that are split over different axes of a mesh meet on some of their devices only.
+    void checkIdle(NodeId id) {
+        const NodeMeaning& meaning = m_analysis.meaning.nodes[id.index()];
+        const auto computed =
+            std::find_if(meaning.outputs.begin(), meaning.outputs.end(),
+                         [](const SlotMeaning& output) { return output.layout != nullptr; });
+        if (computed == meaning.outputs.end())
+            return;
+        DeviceGroup idle;  // All inputs are there, in part.
+        bool first = true;
+        for (const SlotMeaning& input : meaning.inputs) {
+            if (!input.layout)
+                continue;
+            const DeviceGroup& devices = input.layout->devices();
+            if (devices == computed->layout->devices())
+                return;
+            idle = std::exchange(first, false) ? devices : common(idle, devices);
+        }
+        idle = without(idle, computed->layout->devices());
+        if (idle.empty())
+            return;
+        Diagnostic d;
+        d.code = "SW312";
+        d.severity = Severity::Warning;
+        d.node = id;
+        d.message = title(id) + "its inputs meet on " + listDevices(computed->layout->devices()) +
+                    " only: " + listDevices(idle) + (idle.size() == 1 ? " holds" : " hold") +
+                    " parts of all of them that do not belong together, and " +
+                    (idle.size() == 1 ? "computes" : "compute") + " nothing here";
+        say(std::move(d));
     }
 
     void countExtended(NodeId id, bool is) {
