@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An analysis that gives what somebody looks at before the rest: the piece is a part of the whole,
 // and the whole is what a run without pieces gives.
-#include "support/generated_transformer.h"
-#include "support/random_edits.h"
-#include "support/shared_files.h"
-
-#include <QTest>
+#include "edited_model.h"
 
 #include <algorithm>
 #include <set>
@@ -105,43 +101,20 @@ QString differenceInView(const Analysis& piece, const Analysis& whole) {
     return {};
 }
 
-Document smallTransformer(int layers) {
-    TransformerSizes sizes;
-    sizes.layers = layers;
-    sizes.external = true;
-    return transformer(sizes).document();
-}
-
 }  // namespace
 
 class TstAnalysisPieces : public QObject {
     Q_OBJECT
 private slots:
-    void whateverIsInViewThePieceIsAPartOfTheWhole_data() {
-        QTest::addColumn<QString>("model");
-        QTest::addColumn<QString>("mesh");
-        QTest::addColumn<bool>("strict");
-        for (const bool strict : {false, true})
-            for (const char* model : {"transformer", "body", "bert_4l_dynamo"})
-                for (const char* mesh : {"dp=2,tp=2", "pp=2,tp=2"})
-                    QTest::addRow("%s, %s%s", model, mesh, strict ? ", strict" : "")
-                        << model << mesh << strict;
-    }
+    void whateverIsInViewThePieceIsAPartOfTheWhole_data() { addEditedModels(); }
     void whateverIsInViewThePieceIsAPartOfTheWhole() {
         QFETCH(QString, model);
         QFETCH(QString, mesh);
         QFETCH(bool, strict);
-        Document document;
-        if (model == "transformer") {
-            document = smallTransformer(2);
-        } else if (model == "body") {
-            document = modelWithBody().document();
-        } else {
-            const auto path = sharedFile("models/" + model.toStdString() + ".onnx");
-            if (!path)
-                QSKIP("pieces: the shared models are not here");
-            document = Document::open(*path).value();
-        }
+        const auto opened = editedModel(model);
+        if (!opened)
+            QSKIP("pieces: the shared models are not here");
+        Document document = *opened;
         const GraphIndex& graph = document.graph();
         AnalysisOptions options;
         options.profile = strict ? Profile::Strict : Profile::Extended;

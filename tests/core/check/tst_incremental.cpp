@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // After an edit only what it touches is worked out again; nobody can tell from the result.
-#include "support/generated_transformer.h"
-#include "support/random_edits.h"
-#include "support/shared_files.h"
-
-#include <QTest>
+#include "edited_model.h"
 
 using namespace shardwright;
 using namespace shardwright::test;
@@ -52,38 +48,18 @@ private:
 class TstIncremental : public QObject {
     Q_OBJECT
 private slots:
-    void everyEditGivesWhatAFullRunGives_data() {
-        QTest::addColumn<QString>("model");
-        QTest::addColumn<QString>("mesh");
-        QTest::addColumn<bool>("strict");
-        for (const bool strict : {false, true})
-            for (const char* model : {"transformer", "body", "bert_4l_dynamo"})
-                for (const char* mesh : {"dp=2,tp=2", "pp=2,tp=2"})
-                    QTest::addRow("%s, %s%s", model, mesh, strict ? ", strict" : "")
-                        << model << mesh << strict;
-    }
+    void everyEditGivesWhatAFullRunGives_data() { addEditedModels(); }
     void everyEditGivesWhatAFullRunGives() {
         QFETCH(QString, model);
         QFETCH(QString, mesh);
         QFETCH(bool, strict);
-        Document document;
-        if (model == "transformer") {
-            TransformerSizes sizes;
-            sizes.layers = 2;
-            sizes.external = true;
-            document = transformer(sizes).document();
-        } else if (model == "body") {
-            document = modelWithBody().document();
-        } else {
-            const auto path = sharedFile("models/" + model.toStdString() + ".onnx");
-            if (!path)
-                QSKIP("incremental: the shared models are not here");
-            document = Document::open(*path).value();
-        }
+        const auto document = editedModel(model);
+        if (!document)
+            QSKIP("incremental: the shared models are not here");
         const Profile profile = strict ? Profile::Strict : Profile::Extended;
-        Editing editing(document, Mesh::parse(mesh.toStdString()).value(), 3, profile);
+        Editing editing(*document, Mesh::parse(mesh.toStdString()).value(), 3, profile);
         std::size_t partial = 0;
-        const std::size_t steps = document.graph().nodes.size() > 300 ? 12 : 40;
+        const std::size_t steps = document->graph().nodes.size() > 300 ? 12 : 40;
         for (std::size_t i = 0; i < steps; ++i) {
             const auto [kept, fresh] = editing.step();
             partial +=

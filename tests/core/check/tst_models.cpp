@@ -3,6 +3,7 @@
 // in docs/models.md, a list that may only shrink; SHARDWRIGHT_UPDATE_DOCS=1 writes it.
 #include "check/proposals.h"
 #include "sharding/shard_text.h"
+#include "support/analysed.h"
 #include "support/kept_list.h"
 #include "support/shared_files.h"
 
@@ -104,24 +105,6 @@ Document dataParallel(const Document& document, const ShapeTable& shapes) {
     Document result = document;
     apply(result.annotations, outcome->edit);
     return result;
-}
-
-std::shared_ptr<const Analysis> analysed(const Document& document, Profile profile) {
-    AnalysisOptions options;
-    options.profile = profile;
-    Analyser analyser;
-    const auto analysis = analyser.run(document, options);
-    if (!analysis)
-        qFatal("%s", analysis.error().text().c_str());
-    return *analysis;
-}
-
-std::string errorsOf(const Analysis& analysis) {
-    std::string text;
-    for (const Diagnostic& diagnostic : analysis.diagnostics)
-        if (diagnostic.severity == Severity::Error)
-            text += diagnosticText(analysis.graph(), diagnostic) + "\n";
-    return text;
 }
 
 /// The first tensor of the main graph that has no layout, and its node.

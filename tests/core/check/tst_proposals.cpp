@@ -3,6 +3,7 @@
 
 #include "comm/cost.h"
 #include "sharding/shard_text.h"
+#include "support/analysed.h"
 #include "support/generated_transformer.h"
 #include "support/model_builder.h"
 #include "support/shared_files.h"
@@ -29,22 +30,6 @@ Document annotated(Document document, const std::string& mesh,
         qFatal("%s", outcome.error().text().c_str());
     apply(document.annotations, outcome->edit);
     return document;
-}
-
-std::shared_ptr<const Analysis> analysed(const Document& document) {
-    Analyser analyser;
-    auto analysis = analyser.run(document, {});
-    if (!analysis)
-        qFatal("%s", analysis.error().text().c_str());
-    return *analysis;
-}
-
-std::string errorsOf(const Analysis& analysis) {
-    std::string text;
-    for (const Diagnostic& diagnostic : analysis.diagnostics)
-        if (diagnostic.severity == Severity::Error)
-            text += diagnosticText(analysis.graph(), diagnostic) + "\n";
-    return text;
 }
 
 Document accepted(const Analysis& analysis, const Proposals& proposals) {
