@@ -43,16 +43,6 @@ std::shared_ptr<const NodeSpecs> specsAt(const Document& document, const Analysi
     return decodeNode(document, node, *analysis.shapes, analysis.configuration, pool, ignored);
 }
 
-const SlotMeaning* meaningAt(const Analysis& analysis, TensorSlot slot) {
-    if (slot.node.index() >= analysis.meaning.nodes.size())
-        return nullptr;
-    const NodeMeaning& node = analysis.meaning.nodes[slot.node.index()];
-    const auto& tensorSlots = slot.output ? node.outputs : node.inputs;
-    return slot.slot >= 0 && static_cast<std::size_t>(slot.slot) < tensorSlots.size()
-               ? &tensorSlots[slot.slot]
-               : nullptr;
-}
-
 std::optional<MeshSharding> shardingOf(const Analysis& analysis, const TensorInfo& info,
                                        const NodeSpecs* specs, const std::string& name,
                                        TensorSlot slot) {
@@ -136,6 +126,31 @@ int stageOf(const Document& document, const Analysis& analysis, NodeId node) {
         return -1;
     const auto specs = specsAt(document, analysis, node);
     return specs ? specs->stage : -1;
+}
+
+const SlotMeaning* meaningAt(const Analysis& analysis, TensorSlot slot) {
+    if (slot.node.index() >= analysis.meaning.nodes.size())
+        return nullptr;
+    const NodeMeaning& node = analysis.meaning.nodes[slot.node.index()];
+    const auto& tensorSlots = slot.output ? node.outputs : node.inputs;
+    return slot.slot >= 0 && static_cast<std::size_t>(slot.slot) < tensorSlots.size()
+               ? &tensorSlots[slot.slot]
+               : nullptr;
+}
+
+LayoutRef unexplainedAt(const Document& document, const Analysis& analysis, TensorSlot slot) {
+    const ValueId value = valueAt(analysis.graph(), slot);
+    if (!value || !analysis.hasConfiguration)
+        return nullptr;
+    const auto specs = specsAt(document, analysis, slot.node);
+    const DecodedSpec* spec = specs ? specs->find(analysis.graph().value(value).name) : nullptr;
+    const SlotMeaning* meaning = meaningAt(analysis, slot);
+    LayoutRef layout;
+    if (spec)
+        layout = spec->layout;
+    else if (meaning && meaning->source != LayoutSource::Explicit)
+        layout = meaning->layout;
+    return layout && !decode(analysis.configuration.mesh, *layout) ? layout : nullptr;
 }
 
 std::optional<MeshSharding> shardingAt(const Document& document, const Analysis& analysis,

@@ -21,6 +21,10 @@ struct TensorSlot {
 
 /// The tensor in the slot; invalid where the slot is omitted or out of range.
 ValueId valueAt(const GraphIndex& graph, TensorSlot slot);
+/// What completion says of the slot; null where the slot is out of range.
+const SlotMeaning* meaningAt(const Analysis& analysis, TensorSlot slot);
+/// The layout in the slot, explicit or inferred, where no axes of the mesh say it; else null.
+LayoutRef unexplainedAt(const Document& document, const Analysis& analysis, TensorSlot slot);
 
 // `analysis` gives shapes, mesh and what is inferred; `document` the present annotations, which may
 // be newer.

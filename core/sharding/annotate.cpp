@@ -76,19 +76,19 @@ private:
         }
         const auto mesh = Mesh::parse(m_request.mesh);
         if (!mesh)
-            return Error{mesh.error().message, "--mesh " + quoteName(m_request.mesh)};
+            return Error{mesh.error().message, "mesh " + quoteName(m_request.mesh)};
         if (found != names.end()) {
             const int declared =
                 m_document.annotations
                     .configurations[static_cast<std::size_t>(found - names.begin())]
                     .num_devices();
             if (declared != mesh->deviceCount())
-                return Error{"configuration " + quoteName(m_name) + " has " +
-                                 std::to_string(declared) + " devices, the mesh has " +
-                                 std::to_string(mesh->deviceCount()) +
-                                 "; take the annotations away first (strip), or give the mesh a "
-                                 "configuration of its own (--config)",
-                             "--mesh " + quoteName(m_request.mesh)};
+                return Error{
+                    "configuration " + quoteName(m_name) + " has " + std::to_string(declared) +
+                        " devices, the mesh has " + std::to_string(mesh->deviceCount()) +
+                        "; change its mesh or strip the annotations first, or give the mesh "
+                        "a configuration of another name",
+                    "mesh " + quoteName(m_request.mesh)};
         }
         apply(m_document.annotations, editConfiguration(m_document, m_name, *mesh));
         return refresh();

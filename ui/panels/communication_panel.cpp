@@ -127,6 +127,9 @@ void CommunicationPanel::setAnalysis(std::shared_ptr<const Analysis> analysis) {
     m_empty->setText(!analysis ? tr("Open a model to see what it communicates.")
                      : !analysis->hasConfiguration
                          ? tr("Nothing is sharded: the model has no device configuration.")
+                     : analysis->count(Severity::Error) > 0
+                         ? tr("Nothing is communicated before the errors. What is behind them is "
+                              "known when they are mended.")
                          : tr("Nothing is communicated."));
     if (any) {
         m_total->setText(totalText(*analysis));

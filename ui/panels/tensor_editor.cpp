@@ -209,7 +209,8 @@ void TensorEditor::refreshDimensions(const TensorInfo& info) {
         addRow();
     const bool editable = m_analysis->hasConfiguration && info.concrete();
     auto sharding = shardingAt(m_session->document(), *m_analysis, m_slots.front());
-    const bool explained = sharding.has_value();
+    const LayoutRef unexplained =
+        unexplainedAt(m_session->document(), *m_analysis, m_slots.front());
     if (!sharding || sharding->dims.size() != info.dims.size())
         sharding = MeshSharding{std::vector<std::vector<MeshComponent>>(info.dims.size())};
     for (std::size_t i = 0; i < m_rows.size(); ++i) {
@@ -220,7 +221,7 @@ void TensorEditor::refreshDimensions(const TensorInfo& info) {
             widget->setVisible(used);
         m_rows[i].picker->setEnabled(editable);
         if (used)
-            refreshRow(static_cast<int>(i), info, *sharding);
+            refreshRow(static_cast<int>(i), info, *sharding, unexplained);
     }
     const bool has = editable && std::ranges::any_of(m_slots, [this](TensorSlot slot) {
                          return hasSpec(m_session->document(), *m_analysis, slot);
@@ -234,13 +235,14 @@ void TensorEditor::refreshDimensions(const TensorInfo& info) {
     else if (!info.concrete())
         hint = tr(
             "The shape is not known, so that nothing can be assigned. Give sizes to the symbols.");
-    else if (!explained)
+    else if (unexplained)
         hint = tr("No axes of the mesh explain this layout. Choosing axes replaces it.");
     m_hint->setText(hint);
     m_hint->setVisible(!hint.isEmpty());
 }
 
-void TensorEditor::refreshRow(int dim, const TensorInfo& info, const MeshSharding& sharding) {
+void TensorEditor::refreshRow(int dim, const TensorInfo& info, const MeshSharding& sharding,
+                              LayoutRef unexplained) {
     const Row& row = m_rows[static_cast<std::size_t>(dim)];
     const Mesh& mesh = m_analysis->configuration.mesh;
     const auto& components = sharding.dims[static_cast<std::size_t>(dim)];
@@ -256,8 +258,11 @@ void TensorEditor::refreshRow(int dim, const TensorInfo& info, const MeshShardin
                 usedBy[static_cast<std::size_t>(axis)] = static_cast<int>(other);
     const std::vector<int> axes =
         m_analysis->hasConfiguration ? axesOf(components) : std::vector<int>();
+    const bool otherwise = unexplained && unexplained->isSplit(static_cast<std::size_t>(dim));
     row.picker->show(mesh, axes, usedBy,
-                     components.size() > 1 ? toQt(componentsText(mesh, components)) : QString());
+                     otherwise               ? tr("otherwise")
+                     : components.size() > 1 ? toQt(componentsText(mesh, components))
+                                             : QString());
     row.picker->setAccessibleName(tr("Axes of dimension %1").arg(dim));
 
     const std::int64_t shards = product(mesh, axes);
@@ -266,6 +271,12 @@ void TensorEditor::refreshRow(int dim, const TensorInfo& info, const MeshShardin
     // The picker says which parts.
     if (components.size() > 1 && size >= 0)
         result = tr("%1 → %2 shards").arg(size).arg(shards);
+    if (otherwise) {
+        std::int64_t count = 1;
+        for (const Component& c : unexplained->dims()[static_cast<std::size_t>(dim)])
+            count *= c.shards;
+        result = tr("%1 → %2 shards").arg(size).arg(count);
+    }
     row.result->setText(uneven ? QStringLiteral("⚠ ") + result : result);
     const CanvasTheme theme = CanvasTheme::fromPalette(palette());
     QPalette colours = palette();
@@ -407,15 +418,9 @@ void TensorEditor::copyLayout() const {
         return;
     const TensorSlot slot = m_slots.front();
     QString text = tr("everywhere");
-    if (slot.node.index() < m_analysis->meaning.nodes.size()) {
-        const NodeMeaning& node = m_analysis->meaning.nodes[slot.node.index()];
-        const auto& tensorSlots = slot.output ? node.outputs : node.inputs;
-        if (static_cast<std::size_t>(slot.slot) < tensorSlots.size()) {
-            const SlotMeaning& meaning = tensorSlots[static_cast<std::size_t>(slot.slot)];
-            text = meaning.layout ? toQt(describe(*meaning.layout, m_analysis->configuration.mesh))
-                                  : sourceText(meaning.source);
-        }
-    }
+    if (const SlotMeaning* meaning = meaningAt(*m_analysis, slot))
+        text = meaning->layout ? toQt(describe(*meaning->layout, m_analysis->configuration.mesh))
+                               : sourceText(meaning->source);
     const std::string& name = m_analysis->graph().value(valueAt(m_analysis->graph(), slot)).name;
     copyText(toQt(name) + QStringLiteral(": ") + text);
 }

@@ -48,7 +48,8 @@ private:
     void refresh();
     void refreshTitle(const ValueInfo& value);
     void refreshDimensions(const TensorInfo& info);
-    void refreshRow(int dim, const TensorInfo& info, const MeshSharding& sharding);
+    void refreshRow(int dim, const TensorInfo& info, const MeshSharding& sharding,
+                    LayoutRef unexplained);
     void addRow();
     void refreshReason();
     void fillPlaces(QMenu* menu);

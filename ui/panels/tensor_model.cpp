@@ -83,14 +83,7 @@ ValueId TensorModel::value(int row) const {
 }
 
 const SlotMeaning* TensorModel::meaning(int row) const {
-    const TensorSlot slot = this->slot(row);
-    if (slot.node.index() >= m_analysis->meaning.nodes.size())
-        return nullptr;
-    const NodeMeaning& node = m_analysis->meaning.nodes[slot.node.index()];
-    const auto& tensorSlots = slot.output ? node.outputs : node.inputs;
-    return static_cast<std::size_t>(slot.slot) < tensorSlots.size()
-               ? &tensorSlots[static_cast<std::size_t>(slot.slot)]
-               : nullptr;
+    return meaningAt(*m_analysis, slot(row));
 }
 
 int TensorModel::rowCount(const QModelIndex& parent) const {

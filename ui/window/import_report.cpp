@@ -39,7 +39,6 @@ ImportReport::ImportReport(const QString& file, const ApplyOutcome& outcome, QWi
     m_list->setHeaderLabels({tr("Rule"), tr("Put on")});
     m_list->setRootIsDecorated(false);
     m_list->setAllColumnsShowFocus(true);
-    m_list->setWordWrap(true);
     m_list->setTextElideMode(Qt::ElideMiddle);
     m_list->header()->setStretchLastSection(true);
     // Those that did not fit first, each group in the order of the file.
@@ -66,6 +65,19 @@ ImportReport::ImportReport(const QString& file, const ApplyOutcome& outcome, QWi
     }
     m_list->addTopLevelItems(items);
     m_list->header()->resizeSection(RuleColumn, 330);
+    // A row has one line; what does not fit there stands here.
+    auto* current = new QLabel(this);
+    current->setObjectName(QStringLiteral("importedRule"));
+    current->setTextFormat(Qt::PlainText);
+    current->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    current->setWordWrap(true);
+    current->setAlignment(Qt::AlignLeft | Qt::AlignTop);
+    current->setMinimumHeight(3 * fontMetrics().lineSpacing());
+    connect(m_list, &QTreeWidget::currentItemChanged, current, [current](QTreeWidgetItem* item) {
+        current->setText(item ? item->text(RuleColumn) + QStringLiteral(": ") +
+                                    item->text(ResultColumn)
+                              : QString());
+    });
     if (!items.isEmpty())
         m_list->setCurrentItem(items.front());
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
@@ -78,6 +90,7 @@ ImportReport::ImportReport(const QString& file, const ApplyOutcome& outcome, QWi
     auto* column = new QVBoxLayout(this);
     column->addWidget(summary);
     column->addWidget(m_list, 1);
+    column->addWidget(current);
     column->addWidget(buttons);
     resize(760, 420);
 }

@@ -189,6 +189,23 @@ private slots:
         QCOMPARE(blockSizes(64, 2), (std::vector<std::int64_t>{32, 32}));
         QCOMPARE(blockSizes(2, 4), (std::vector<std::int64_t>{1, 1, 0, 0}));
     }
+
+    void aLayoutThatNoAxesSayIsNoneThatIsWhole() {
+        Fixture f({{{"tp", 4}}});
+        const TensorInfo& info =
+            f.analysis->shapes->of(f.document.graph().findValue(GraphId(0), "x"));
+        const Layout uneven({8, 64}, {{{8, 2}}, {}}, {DeviceGroup{0}, DeviceGroup{1, 2, 3}});
+        f.doEdit(editSpec(f.document, f.in("mm1", 0).node, "c", "x", &uneven, info));
+        QCOMPARE(f.axes(f.in("mm1", 0)), std::string("none"));
+        for (const TensorSlot slot : {f.in("mm1", 0), f.out("mm1", 0), f.in("act", 0)}) {
+            const LayoutRef layout = unexplainedAt(f.document, *f.analysis, slot);
+            QVERIFY(layout);
+            QVERIFY(layout->isSplit(0) && !layout->isSplit(1));
+        }
+        QVERIFY(!unexplainedAt(f.document, *f.analysis, f.in("mm1", 1)));
+        f.doEdit(removeSpecs(f.document, *f.analysis, std::vector{f.in("mm1", 0)}));
+        QVERIFY(!unexplainedAt(f.document, *f.analysis, f.in("act", 0)));
+    }
 };
 
 QTEST_GUILESS_MAIN(TstAssign)

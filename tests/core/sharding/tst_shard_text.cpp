@@ -369,7 +369,7 @@ void TstShardText::whatCannotBeDoneIsSaid_data() {
     row("sizes", request({"h1:1=3/tp*2"}), "dimension 1 has 8 elements; 3 * 2 is 6");
     row("no multiple", request({"h1:1=3*tp"}),
         "dimension 1 has 8 elements, which is no multiple of 3");
-    row("bad mesh", request({}, "dp=0"), "--mesh 'dp=0': size '0'");
+    row("bad mesh", request({}, "dp=0"), "mesh 'dp=0': size '0'");
     row("no configuration", request({"h1:0=dp"}, ""), "the model has none; give --mesh");
     AnnotateRequest stage = request({});
     stage.stages = {"add=x"};

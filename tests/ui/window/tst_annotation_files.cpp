@@ -93,6 +93,9 @@ private slots:
         QVERIFY2(list->topLevelItem(0)->text(1).contains("mm1"),
                  qPrintable(list->topLevelItem(0)->text(1)));
         QCOMPARE(list->topLevelItem(1)->text(1), QString("1 place"));
+        const auto* current = report->findChild<QLabel*>("importedRule");
+        QVERIFY2(current->text().contains(list->topLevelItem(0)->text(1)),
+                 qPrintable(current->text()));
         QVERIFY(message().contains("1 of 2 rules applied"));
         // The rule that fits is applied.
         QVERIFY(waitForAnalysis(session()));
