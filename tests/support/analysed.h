@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "check/analyser.h"
+#include "check/analysis.h"
 #include "check/report.h"
 
 #include <QtGlobal>
