@@ -82,10 +82,12 @@ constexpr CodeInfo kCodes[] = {
      "A block of the result is computed where the blocks of all inputs that it needs are. Inputs "
      "that "
      "are split over different axes of a mesh meet on some of their devices only; the others hold "
-     "blocks that do not belong together, and wait from here on.",
+     "blocks that do not belong together, and wait from here on. So do devices that hold nothing "
+     "of what a slice takes.",
      "MatMul under the mesh tp=2,dp=2 of `x`, whose columns are split over tp, and `w`, whose rows "
      "are split over dp: devices 0 and 3 compute.",
-     "Split what has a dimension in common over the same axis."},
+     "Split what has a dimension in common over the same axis; do not split what is sliced along "
+     "the slice."},
     {"SW412", Info, "Stage without devices",
      "A stage runs on the devices that the configuration binds it to (an axis named `pp`, or a "
      "list "

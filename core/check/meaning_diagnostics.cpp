@@ -333,7 +333,8 @@ private:
         }
     }
 
-    /// Inputs that are split over different axes of a mesh meet on some of their devices only.
+    /// Blocks of inputs that are split over different axes meet on some of their devices only; and
+    /// what a slice takes may be on some only.
     void checkIdle(NodeId id) {
         const NodeMeaning& meaning = m_analysis.meaning.nodes[id.index()];
         const auto computed =
@@ -358,10 +359,9 @@ private:
         d.code = "SW312";
         d.severity = Severity::Warning;
         d.node = id;
-        d.message = title(id) + "its inputs meet on " + listDevices(computed->layout->devices()) +
-                    " only: " + listDevices(idle) + (idle.size() == 1 ? " holds" : " hold") +
-                    " parts of all of them that do not belong together, and " +
-                    (idle.size() == 1 ? "computes" : "compute") + " nothing here";
+        d.message = title(id) + "what a part of the result needs is together on " +
+                    listDevices(computed->layout->devices()) + " only; " + listDevices(idle) +
+                    (idle.size() == 1 ? " computes" : " compute") + " nothing here";
         say(std::move(d));
     }
 

@@ -37,9 +37,8 @@ private slots:
                                      .analyse());
         QCOMPARE(found.size(), std::size_t{1});
         QCOMPARE(found[0],
-                 std::string("MatMul `mm2`: its inputs meet on devices 0, 3 only: devices 1, 2 hold "
-                             "parts of all of them that do not belong together, and compute "
-                             "nothing here"));
+                 std::string("MatMul `mm2`: what a part of the result needs is together on devices "
+                             "0, 3 only; devices 1, 2 compute nothing here"));
     }
 
     void inputsOverTheSameAxisLeaveNone() {
@@ -56,10 +55,19 @@ private slots:
                     .empty());
     }
 
+    void aSliceOfAFewBlocksLeavesTheOthersIdle() {
+        ModelBuilder model;
+        model.input("x", {8, 16}).ints("from", {0}).ints("to", {8}).ints("axis", {1});
+        model.op("Slice", {"x", "from", "to", "axis"}, {"y"}, "half").output("y", {8, 8});
+        const auto found = idle(*PlanCase(model, "tp=4").shard("x:1=tp").analyse());
+        QCOMPARE(found.size(), std::size_t{1});
+        QVERIFY2(found[0].find("on devices 0, 1 only; devices 2, 3") != std::string::npos,
+                 found[0].c_str());
+    }
+
     void anInputOnFewerDevicesIsMeantSo() {
-        const auto onOne = PlanCase(twoProducts(), "tp=2")
-                               .layout("w1", "mm1", -1, {DeviceGroup{0}})
-                               .analyse();
+        const auto onOne =
+            PlanCase(twoProducts(), "tp=2").layout("w1", "mm1", -1, {DeviceGroup{0}}).analyse();
         QVERIFY(idle(*onOne).empty());
     }
 };
