@@ -27,6 +27,10 @@ Result<std::string> readFile(const std::string& path) {
     return file ? Result<std::string>(text.str()) : Error{"cannot read the file", path};
 }
 
+std::string counted(int count, const char* what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 void report(const ApplyOutcome& outcome, Format format) {
     if (format == Format::Json) {
         Json rules = Json::array();
@@ -41,7 +45,7 @@ void report(const ApplyOutcome& outcome, Format format) {
     }
     for (const AppliedRule& rule : outcome.rules)
         if (rule.problem.empty())
-            std::cout << oneLine(rule.rule) << ": " << rule.specs << "\n";
+            std::cout << oneLine(rule.rule) << ": " << counted(rule.specs, "place") << "\n";
         else
             std::cout << oneLine(rule.rule) << ": none: " << oneLine(rule.problem) << "\n";
     std::cout << outcome.rules.size() - static_cast<std::size_t>(outcome.unmatched()) << " of "
@@ -54,7 +58,7 @@ int exportAnnotations(const Common& common) {
     const auto options = analysisOptions(common);
     if (!options)
         return fail(options.error());
-    const auto document = Document::open(common.model);
+    const auto document = openDocument(common, options->bindings);
     if (!document)
         return fail(document.error());
     const auto analysis = Analyser().run(*document, *options);
@@ -83,7 +87,7 @@ int applyAnnotations(const Common& common, const std::string& path) {
         return fail({annotations.error().message, path});
     if (!common.configuration.empty())
         annotations->configuration = common.configuration;
-    auto document = Document::open(common.model);
+    auto document = openDocument(common, *bindings);
     if (!document)
         return fail(document.error());
     const auto shapes = ShapeTable::build(document->model, *bindings);

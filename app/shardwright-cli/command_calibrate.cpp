@@ -25,26 +25,35 @@ Json fitJson(const std::vector<FitSample>& samples, const LinearFit& fit) {
     return list;
 }
 
+Json residualJson(const LinearFit& fit) {
+    return fit.hasResidual ? Json(fit.residual) : Json();
+}
+
 Json calibrationJson(const Calibration& found) {
     Json links = Json::array(), kernels = Json::array();
     for (const LinkFit& link : found.links)
         links.push_back({{"devices", link.devices},
                          {"latency_us", link.latency * 1e6},
                          {"bytes_per_second", link.bandwidth},
-                         {"residual", link.fit.residual},
+                         {"residual", residualJson(link.fit)},
                          {"samples", fitJson(link.samples, link.fit)}});
     for (const KernelFit& kernel : found.kernels)
         kernels.push_back({{"kernel", kernel.name},
                            {"per_second", kernel.perSecond},
                            {"overhead_us", kernel.overhead * 1e6},
-                           {"residual", kernel.fit.residual},
+                           {"residual", residualJson(kernel.fit)},
                            {"samples", fitJson(kernel.samples, kernel.fit)}});
-    return {{"profile", Json::parse(found.profile.text())},
+    return {{"profile", found.profile.links.empty() ? Json() : Json::parse(found.profile.text())},
             {"links", std::move(links)},
-            {"kernels", std::move(kernels)}};
+            {"kernels", std::move(kernels)},
+            {"left_out", found.leftOut}};
 }
 
 void printResidual(const std::vector<FitSample>& samples, const LinearFit& fit) {
+    if (!fit.hasResidual) {
+        std::printf("    %zu measurements: too few for a residual\n", samples.size());
+        return;
+    }
     std::printf("    residual %.0f %% of %zu measurements", fit.residual * 100, samples.size());
     if (fit.worst < samples.size())
         std::printf(", worst: %s, measured %.3f us, fitted %.3f us",
@@ -91,7 +100,14 @@ int calibrate(const CalibrateArguments& arguments) {
         fail(found.error());
         return kModelErrors;
     }
-    if (!arguments.output.empty()) {
+    for (const std::string& what : found->leftOut)
+        std::cerr << "warning: not usable, left out of the profile: " << what << "\n";
+    const bool usable = !found->profile.links.empty();
+    if (!usable)
+        fail({"this machine was too busy to be measured; try again when it has nothing else to do" +
+                  std::string(arguments.quick ? ", or without --quick" : ""),
+              "calibrate"});
+    if (usable && !arguments.output.empty()) {
         std::ofstream file(arguments.output, std::ios::binary);
         file << found->profile.text();
         file.close();
@@ -103,7 +119,7 @@ int calibrate(const CalibrateArguments& arguments) {
                   << "\n";
     else
         printText(*found);
-    return kOk;
+    return usable ? kOk : kModelErrors;
 }
 
 }  // namespace shardwright::cli

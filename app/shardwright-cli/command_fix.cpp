@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "check/codes.h"
 #include "check/report.h"
 #include "commands.h"
 #include "model/plain_text.h"
+#include "sharding/glob.h"
+#include "sharding/option_targets.h"
 #include "sharding/shard_text.h"
 
 #include <algorithm>
@@ -24,18 +27,52 @@ const Fix* choose(const Diagnostic& diagnostic, const std::string& id) {
     return found == fixes.end() ? nullptr : &*found;
 }
 
+/// What names nothing: a code, a pattern. nullopt: they are there.
+std::optional<Error> unknownName(const GraphIndex& graph, const FixArguments& wanted) {
+    if (!wanted.node.empty() && !anyNodeMatches(graph, wanted.node))
+        return noNodeMatches(graph, wanted.node, "--node");
+    const std::vector<CodeInfo> all = allCodes();
+    std::set<std::string_view> codes;
+    for (const CodeInfo& info : all)
+        codes.insert(info.code);
+    if (wanted.code.empty() || codes.contains(wanted.code))
+        return std::nullopt;
+    return Error{"there is no diagnostic of the code " + wanted.code +
+                     suggestion(wanted.code, codes),
+                 "--code"};
+}
+
+/// What could have been asked for.
+std::string otherFixes(const Analysis& analysis) {
+    constexpr int kShown = 3;
+    int count = 0;
+    std::string text;
+    for (const Diagnostic& diagnostic : analysis.diagnostics)
+        for (const Fix& fix : diagnostic.fixes)
+            if (++count <= kShown)
+                text += (count == 1 ? "; there are " : ", ") + diagnostic.code +
+                        (diagnostic.node ? " at '" + analysis.graph().label(diagnostic.node) + "'"
+                                         : std::string()) +
+                        " (--fix " + fix.id + ")";
+    if (count > kShown)
+        text += " and " + std::to_string(count - kShown) + " more";
+    return count == 0 ? "; no diagnostic has a fix" : text;
+}
+
 }  // namespace
 
 int fix(const Common& common, const FixArguments& arguments) {
     const auto options = analysisOptions(common);
     if (!options)
         return fail(options.error());
-    auto document = Document::open(common.model);
+    auto document = openDocument(common, options->bindings);
     if (!document)
         return fail(document.error());
     // A fix may cure more than its own diagnostic, and its edit is of the document as it was then:
     // one at a time, with a new look after each.
     constexpr int kMost = 1000;
+    if (const auto unknown = unknownName(document->graph(), arguments))
+        return fail(*unknown);
     Analyser analyser;
     Json applied = Json::array();
     std::shared_ptr<const Analysis> analysis;
@@ -68,7 +105,7 @@ int fix(const Common& common, const FixArguments& arguments) {
         apply(document->annotations, chosen->edit);
     }
     if (applied.empty())
-        return fail({"no diagnostic with such a fix", common.model});
+        return fail({"no diagnostic with such a fix" + otherFixes(*analysis), common.model});
     if (const auto saved = document->save(common.output); !saved)
         return fail(saved.error());
     if (common.format == Format::Json)

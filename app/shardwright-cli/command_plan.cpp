@@ -5,6 +5,7 @@
 #include "model/plain_text.h"
 #include "model/weights_in_file.h"
 #include "plan/plan_files.h"
+#include "sharding/binding_names.h"
 #include "sharding/configuration_choice.h"
 
 #include <csignal>
@@ -46,6 +47,10 @@ Json summary(const Plan& plan, const Analysis& analysis, const std::string& fold
             {"exchanges", exchanges}};
 }
 
+std::string counted(int count, const char* what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 /// The first error, as `run` says it.
 bool tellOfError(const Analysis& analysis) {
     for (const Diagnostic& diagnostic : analysis.diagnostics)
@@ -67,6 +72,8 @@ int plan(const Common& common, const PlanArguments& arguments) {
     const auto model = loadWithoutWeights(common.model, cancel);
     if (!model)
         return fail(model.error());
+    if (const auto unknown = unknownBinding(**model, options->bindings))
+        return fail(*unknown);
     const Document document{*model, Annotations::fromModel(**model)};
     auto meant = configurationMeant(document.annotations, common.configuration);
     if (!meant)
@@ -90,9 +97,10 @@ int plan(const Common& common, const PlanArguments& arguments) {
     if (common.format == Format::Json)
         std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
     else
-        std::printf("%s: %d models in %d phases, %d exchanges\n", oneLine(common.output).c_str(),
-                    json["segments"].get<int>(), json["phases"].get<int>(),
-                    json["exchanges"].get<int>());
+        std::printf("%s: %s in %s, %s\n", oneLine(common.output).c_str(),
+                    counted(json["segments"].get<int>(), "model").c_str(),
+                    counted(json["phases"].get<int>(), "phase").c_str(),
+                    counted(json["exchanges"].get<int>(), "exchange").c_str());
     return kOk;
 }
 

@@ -14,7 +14,7 @@ int propagate(const Common& common, const PropagateArguments& arguments) {
     const auto hardware = hardwareProfile(common);
     if (!hardware)
         return fail(hardware.error());
-    auto document = Document::open(common.model);
+    auto document = openDocument(common, analysed->bindings);
     if (!document)
         return fail(document.error());
     Analyser analyser;

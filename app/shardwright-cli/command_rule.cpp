@@ -4,7 +4,7 @@
 #include "check/rule_report.h"
 #include "rules/examples.h"
 #include "rules/one_node.h"
-#include "sharding/shard_text.h"
+#include "sharding/option_targets.h"
 
 #include <cctype>
 #include <iostream>
@@ -69,6 +69,25 @@ std::string slotText(const std::string& shard) {
     return shard;
 }
 
+/// Tensors that the operator does not have. nullopt: it has them, or the text is no option.
+std::optional<Error> unknownTensor(const Model& model, const std::string& given) {
+    const auto option = ShardOption::parse(slotText(given));
+    const GraphIndex& graph = model.graph();
+    if (!option || !option->node.empty() || !targetsOf(*option, graph, TensorIndex(graph)).empty())
+        return std::nullopt;
+    const NodeInfo& node = graph.node(graph.main().nodes.front());
+    std::string names;
+    const auto add = [&](const std::vector<ValueId>& slots, const char* prefix) {
+        for (std::size_t slot = 0; slot < slots.size(); ++slot)
+            if (slots[slot])
+                names += (names.empty() ? "" : ", ") + (prefix + std::to_string(slot));
+    };
+    add(node.inputs, "in");
+    add(node.outputs, "out");
+    return Error{"no tensor matches '" + option->tensor + "'; there are " + names,
+                 "--shard " + given};
+}
+
 Result<std::shared_ptr<const Model>> modelOf(const RuleArguments& arguments,
                                              const Registry& registry) {
     auto request = named(arguments.op, registry);
@@ -100,7 +119,10 @@ Result<std::shared_ptr<const Analysis>> analyse(const RuleArguments& arguments,
         LayoutPool pool;
         AnnotateRequest request{{}, arguments.mesh, {}, {}, {}};
         for (const std::string& shard : arguments.shards)
-            request.shards.push_back(slotText(shard));
+            if (const auto unknown = unknownTensor(**model, shard))
+                return *unknown;
+            else
+                request.shards.push_back(slotText(shard));
         const auto outcome = annotate(document, *shapes, request, pool);
         if (!outcome)
             return outcome.error();

@@ -130,8 +130,8 @@ void printText(const RunReport& report) {
                 static_cast<long long>(report.peakResidentBytes),
                 static_cast<long long>(report.predictedBytes));
     for (const auto& [kind, total] : report.executed)
-        std::printf("%s: %lld, %lld bytes\n", kind.c_str(), static_cast<long long>(total.count),
-                    static_cast<long long>(total.bytes));
+        std::printf("%s: %lld %s, %lld bytes\n", kind.c_str(), static_cast<long long>(total.count),
+                    total.count == 1 ? "group" : "groups", static_cast<long long>(total.bytes));
     std::printf("collectives are %s\n",
                 report.predicted == report.executed ? "as predicted" : "not as predicted");
     for (const RunTensorCheck& check : report.outputs)

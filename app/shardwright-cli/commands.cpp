@@ -4,9 +4,14 @@
 #include "check/sarif.h"
 #include "model/plain_text.h"
 #include "rules/user_rules.h"
+#include "sharding/binding_names.h"
 #include "sharding/configuration_choice.h"
+#include "sharding/option_targets.h"
 #include "sharding/shard_text.h"
 
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
 #include <charconv>
 #include <iostream>
 
@@ -28,9 +33,22 @@ Result<Bindings> parseBindings(const std::vector<std::string>& texts) {
                                   : std::from_chars_result{end, std::errc::invalid_argument};
         if (parsed.ec != std::errc() || parsed.ptr != end || size < 1)
             return Error{"expected DIM=N with N >= 1, found `" + text + "`", "--bind"};
-        bindings.sizes[text.substr(0, equals)] = size;
+        const auto [bound, added] = bindings.sizes.emplace(text.substr(0, equals), size);
+        if (!added && bound->second != size)
+            return Error{"`" + bound->first + "` is bound to " + std::to_string(bound->second) +
+                             " and to " + std::to_string(size),
+                         "--bind"};
     }
     return bindings;
+}
+
+Result<Document> openDocument(const Common& common, const Bindings& bindings) {
+    auto document = Document::open(common.model);
+    if (!document)
+        return document;
+    if (auto unknown = unknownBinding(*document->model, bindings))
+        return *unknown;
+    return document;
 }
 
 Result<std::shared_ptr<const Registry>> userRegistry(const std::string& path) {
@@ -66,39 +84,36 @@ Result<Opened> open(const Common& common) {
     auto bindings = parseBindings(common.bind);
     if (!bindings)
         return bindings.error();
-    auto document = Document::open(common.model);
+    auto document = openDocument(common, *bindings);
     if (!document)
         return document.error();
     return Opened{std::move(*document), std::move(*bindings)};
-}
-
-/// A misspelt name would go unnoticed, and the size of 8 be taken instead.
-void tellOfIdleBindings(const Bindings& bindings, const ShapeTable& shapes) {
-    for (const auto& [name, size] : bindings.sizes)
-        if (!shapes.usedBindings().contains(name))
-            std::cerr << "warning: --bind: no input of the model has a dimension called '"
-                      << oneLine(name) << "'\n";
 }
 
 Result<std::shared_ptr<const Analysis>> analyse(const Common& common) {
     auto options = analysisOptions(common);
     if (!options)
         return options.error();
-    const auto document = Document::open(common.model);
+    const auto document = openDocument(common, options->bindings);
     if (!document)
         return document.error();
     auto meant = configurationMeant(document->annotations, common.configuration);
     if (!meant)
         return meant.error();
     options->configuration = std::move(*meant);
-    auto analysis = Analyser().run(*document, *options);
-    if (analysis)
-        tellOfIdleBindings(options->bindings, *(*analysis)->shapes);
-    return analysis;
+    return Analyser().run(*document, *options);
 }
 
 int exitCode(const Analysis& analysis) {
     return analysis.count(Severity::Error) > 0 ? kModelErrors : kOk;
+}
+
+void show(const Common& common, const Analysis& analysis, Json (*json)(const Analysis&),
+          std::string (*text)(const Analysis&)) {
+    if (common.format == Format::Json)
+        print(json(analysis));
+    else
+        std::cout << text(analysis);
 }
 
 /// Analyses and prints; the commands differ in what they print only.
@@ -107,10 +122,7 @@ int report(const Common& common, Json (*json)(const Analysis&),
     const auto analysis = analyse(common);
     if (!analysis)
         return fail(analysis.error());
-    if (common.format == Format::Json)
-        print(json(**analysis));
-    else
-        std::cout << text(**analysis);
+    show(common, **analysis, json, text);
     return exitCode(**analysis);
 }
 
@@ -141,6 +153,9 @@ int info(const Common& common, const std::string& nodes) {
     const auto opened = open(common);
     if (!opened)
         return fail(opened.error());
+    const GraphIndex& graph = opened->document.graph();
+    if (!nodes.empty() && nodes != "*" && !anyNodeMatches(graph, nodes))
+        return fail(noNodeMatches(graph, nodes, "--nodes"));
     const auto shapes = ShapeTable::build(opened->document.model, opened->bindings);
     if (!nodes.empty() && common.format == Format::Json)
         print(nodesJson(opened->document, *shapes, nodes));
@@ -153,15 +168,22 @@ int info(const Common& common, const std::string& nodes) {
     return kOk;
 }
 
-int check(const Common& common) {
-    if (common.format != Format::Sarif)
-        return report(common, checkJson, checkText);
+int check(const Common& common, const std::vector<std::string>& failOn) {
     const auto analysis = analyse(common);
     if (!analysis)
         return fail(analysis.error());
-    print(checkSarif(**analysis, {common.model, SHARDWRIGHT_VERSION, documentationFolder()}));
-    return exitCode(**analysis);
+    if (common.format == Format::Sarif)
+        print(checkSarif(**analysis, {common.model, SHARDWRIGHT_VERSION, documentationFolder()}));
+    else
+        show(common, **analysis, checkJson, checkText);
+    const auto fails = [&](Severity severity) {
+        return std::ranges::count(failOn, severityName(severity)) > 0 &&
+               (*analysis)->count(severity) > 0;
+    };
+    return fails(Severity::Warning) || fails(Severity::Unsupported) ? kModelErrors
+                                                                    : exitCode(**analysis);
 }
+
 int comm(const Common& common) {
     const auto hardware = hardwareProfile(common);
     if (!hardware)
@@ -215,8 +237,16 @@ int strip(const Common& common) {
     auto opened = open(common);
     if (!opened)
         return fail(opened.error());
-    apply(opened->document.annotations, editStrip(opened->document));
-    return save(opened->document, common.output);
+    const Edit edit = editStrip(opened->document);
+    apply(opened->document.annotations, edit);
+    const int status = save(opened->document, common.output);
+    // A version that only annotations needed is not known from one that the file had before.
+    const std::int64_t version = opened->document.model->proto().ir_version();
+    constexpr std::int64_t kFirstAnnotatedIr = 11;
+    if (status == kOk && !edit.empty() && version >= kFirstAnnotatedIr)
+        std::cerr << "the IR version stays " << version
+                  << ": the file does not say which one it had before it was annotated\n";
+    return status;
 }
 
 }  // namespace shardwright::cli

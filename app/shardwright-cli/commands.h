@@ -91,7 +91,8 @@ struct RuleArguments {
 
 /// With `nodes` (a pattern) those nodes and their tensors, else an overview.
 int info(const Common& common, const std::string& nodes);
-int check(const Common& common);
+/// `failOn`: "warning", "unsupported": severities that are failures beside errors.
+int check(const Common& common, const std::vector<std::string>& failOn);
 int infer(const Common& common, const std::string& mode);
 /// Proposes layouts by propagation; with an output, writes the model with all of them.
 int propagate(const Common& common, const PropagateArguments& arguments);
@@ -119,6 +120,8 @@ int render(const Common& common, int argc, char** argv);
 int fail(const Error& error);
 /// DIM=N texts. Error: the text that is not of this form.
 Result<Bindings> parseBindings(const std::vector<std::string>& texts);
+/// The model. Error: it cannot be read, or has no dimension of a name that `bindings` has.
+Result<Document> openDocument(const Common& common, const Bindings& bindings);
 /// The standard rules with those of a file; null where no file is given.
 Result<std::shared_ptr<const Registry>> userRegistry(const std::string& path);
 /// The profile of --hardware; nothing where it is not given.

@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <limits>
-#include <map>
 
 using namespace shardwright;
 
@@ -17,23 +17,20 @@ void addModel(CLI::App& command, cli::Common& common) {
 }
 
 void addFormat(CLI::App& command, cli::Common& common) {
-    static const std::map<std::string, cli::Format> formats{{"text", cli::Format::Text},
-                                                            {"json", cli::Format::Json}};
-    command.add_option("--format", common.format, "text or json")
-        ->transform(CLI::CheckedTransformer(formats));
+    cli::addChoice(command, "--format", common.format,
+                   {{"text", cli::Format::Text}, {"json", cli::Format::Json}}, "What is printed");
 }
 
 void addAnalysis(CLI::App& command, cli::Common& common) {
-    static const std::map<std::string, Profile> profiles{{"strict", Profile::Strict},
-                                                         {"extended", Profile::Extended}};
     command.add_option("--config", common.configuration,
                        "Device configuration; else the only one, else `default`");
     command.add_option("--bind", common.bind,
                        "DIM=N: size of a symbolic dimension (8 where not bound)");
     command.add_option("--rules", common.rules,
                        "File of rules of your own operators (docs/user-rules.md)");
-    command.add_option("--profile", common.profile, "strict (proposal 0007 only) or extended")
-        ->transform(CLI::CheckedTransformer(profiles));
+    cli::addChoice(command, "--profile", common.profile,
+                   {{"strict", Profile::Strict}, {"extended", Profile::Extended}},
+                   "strict: what proposal 0007 describes only");
 }
 
 void addHardware(CLI::App& command, cli::Common& common) {
@@ -66,12 +63,24 @@ int main(int argc, char** argv) {
 
     auto* check = app.add_subcommand("check", "Diagnostics of the model and its annotations");
     addModel(*check, common);
-    static const std::map<std::string, cli::Format> reports{
-        {"text", cli::Format::Text}, {"json", cli::Format::Json}, {"sarif", cli::Format::Sarif}};
-    check->add_option("--format", common.format, "text, json or sarif (SARIF 2.1.0)")
-        ->transform(CLI::CheckedTransformer(reports));
+    cli::addChoice(
+        *check, "--format", common.format,
+        {{"text", cli::Format::Text}, {"json", cli::Format::Json}, {"sarif", cli::Format::Sarif}},
+        "What is printed (SARIF 2.1.0)");
     addAnalysis(*check, common);
-    check->callback([&] { status = cli::check(common); });
+    std::vector<std::string> failOn;
+    check
+        ->add_option("--fail-on", failOn,
+                     "What makes the exit code 1, beside errors: warning, unsupported")
+        ->delimiter(',')
+        ->type_name("error|warning|unsupported,...")
+        ->check(cli::oneOf(std::vector<std::string>{"error", "warning", "unsupported"}));
+    check->callback([&] {
+        // Without the profile nothing is unsupported, and a check for it would always pass.
+        if (std::find(failOn.begin(), failOn.end(), "unsupported") != failOn.end())
+            cli::needs(*check, "--fail-on", common.profile == Profile::Strict, "--profile strict");
+        status = cli::check(common, failOn);
+    });
 
     cli::FixArguments fixes;
     auto* fix = app.add_subcommand("fix", "Apply what `check` offers as fixes");
@@ -89,24 +98,20 @@ int main(int argc, char** argv) {
     addModel(*infer, common);
     addFormat(*infer, common);
     addAnalysis(*infer, common);
-    infer
-        ->add_option(
-            "--mode", mode,
-            "meaning: what the file says under proposal 0007; propagate: what follows from it")
-        ->check(CLI::IsMember({"meaning", "propagate"}));
+    cli::addChoice<std::string>(
+        *infer, "--mode", mode, {{"meaning", {}}, {"propagate", {}}},
+        "meaning: what the file says under proposal 0007; propagate: what follows from it");
     cli::PropagateArguments propagation;
-    std::vector<std::string> policies;
+    std::vector<std::pair<std::string, std::string>> policies;
     for (const PropagationPolicy& policy : propagationPolicies())
-        policies.emplace_back(policy.name);
-    static const std::map<std::string, PropagationDirection> directions{
-        {"both", PropagationDirection::Both},
-        {"forward", PropagationDirection::Forward},
-        {"reverse", PropagationDirection::Reverse}};
-    infer
-        ->add_option("--policy", propagation.policy, "propagate: report, paddle, shardy-basic, ...")
-        ->check(CLI::IsMember(policies));
-    infer->add_option("--direction", propagation.direction, "propagate: both, forward or reverse")
-        ->transform(CLI::CheckedTransformer(directions));
+        policies.emplace_back(policy.name, policy.name);
+    cli::addChoice(*infer, "--policy", propagation.policy, policies,
+                   "propagate: whose decisions it makes");
+    cli::addChoice(*infer, "--direction", propagation.direction,
+                   {{"both", PropagationDirection::Both},
+                    {"forward", PropagationDirection::Forward},
+                    {"reverse", PropagationDirection::Reverse}},
+                   "propagate: along which way of the graph");
     infer->add_option("--priority", propagation.priorities,
                       "propagate: AXIS=N, smaller numbers first (0 where not given)");
     infer->add_option("-o,--output", common.output,
@@ -122,10 +127,10 @@ int main(int argc, char** argv) {
 
     auto* comm = app.add_subcommand("comm", "Which nodes make devices talk, and how many bytes");
     addModel(*comm, common);
-    static const std::map<std::string, cli::Format> commFormats{
-        {"text", cli::Format::Text}, {"json", cli::Format::Json}, {"csv", cli::Format::Csv}};
-    comm->add_option("--format", common.format, "text, json or csv")
-        ->transform(CLI::CheckedTransformer(commFormats));
+    cli::addChoice(
+        *comm, "--format", common.format,
+        {{"text", cli::Format::Text}, {"json", cli::Format::Json}, {"csv", cli::Format::Csv}},
+        "What is printed");
     addHardware(*comm, common);
     addAnalysis(*comm, common);
     comm->callback([&] { status = cli::comm(common); });
@@ -183,18 +188,18 @@ int main(int argc, char** argv) {
     addModel(*run, common);
     addFormat(*run, common);
     addAnalysis(*run, common);
-    run->add_option("--backend", runs.backend, "Kernels and memory: cpu or cuda")
-        ->check(CLI::IsMember({"cpu", "cuda"}));
-    run->add_option("--transport", runs.transport,
-                    "What connects devices: threads, mpi (a process each) or nccl (a GPU each)")
-        ->check(CLI::IsMember({"threads", "mpi", "nccl"}));
+    cli::addChoice<std::string>(*run, "--backend", runs.backend, {{"cpu", {}}, {"cuda", {}}},
+                                "Kernels and memory");
+    cli::addChoice<std::string>(
+        *run, "--transport", runs.transport, {{"threads", {}}, {"mpi", {}}, {"nccl", {}}},
+        "What connects devices: threads, mpi (a process each) or nccl (a GPU each)");
     run->add_option("--mpi-options", runs.mpiOptions,
                     "Words for mpirun, in one argument: '--hostfile hosts'");
     run->add_option("--inputs", runs.inputs,
                     "An .npz file or a folder of input_k.pb; else seeded random inputs");
     run->add_flag("--verify{outputs}", runs.verify,
                   "Compare with one device; --verify=all: every tensor")
-        ->check(CLI::IsMember({"outputs", "all"}));
+        ->check(cli::oneOf(std::vector<std::string>{"outputs", "all"}));
     run->add_option("--trace", runs.trace, "Write a trace for Perfetto");
     run->add_option("--save-shards", runs.saveShards,
                     "Write what each device holds as .npy into this folder");

@@ -4,6 +4,7 @@
 #include "model/plain_text.h"
 #include "sharding/glob.h"
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 #include <sstream>
@@ -30,7 +31,38 @@ CLI::Validator inRange(T least, T most, const std::string& what) {
             "(" + text + ")"};
 }
 
+/// Why `input` is none of the words: the near one, or all.
+std::string notOneOf(const std::string& input, const std::vector<std::string>& words) {
+    const std::string near = suggestion(input, {words.begin(), words.end()});
+    std::string all;
+    for (std::size_t i = 0; i < words.size(); ++i)
+        all += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+    return "expected " + all + ", found `" + oneLine(input) + "`" + near;
+}
+
 }  // namespace
+
+CLI::Validator oneOf(std::vector<std::string> words) {
+    return {[words = std::move(words)](std::string& input) {
+                return std::find(words.begin(), words.end(), input) == words.end()
+                           ? notOneOf(input, words)
+                           : std::string();
+            },
+            ""};
+}
+
+CLI::Validator oneOf(const std::vector<std::pair<std::string, int>>& words) {
+    return {[words](std::string& input) {
+                std::vector<std::string> names;
+                for (const auto& [word, number] : words) {
+                    names.push_back(word);
+                    if (word == input)
+                        return input = std::to_string(number), std::string();
+                }
+                return notOneOf(input, names);
+            },
+            ""};
+}
 
 CLI::Validator between(double least, double most) {
     return inRange(least, most, "a number");

@@ -39,8 +39,8 @@ constexpr CodeInfo kCodes[] = {
      "the new dimensions does; "
      "otherwise a shard is no rectangle in the new shape.",
      "Reshape of [64] split into 3 blocks of 22, 22 and 20 into [4, 16].",
-     "Split into a number of shards that divides one of the new dimensions, or gather the input at "
-     "this node."},
+     "Split one of the parts that the message names (`--shard T:1=4/tp*16`), or into a number of "
+     "shards that divides the first of the new dimensions, or gather the input at this node."},
     {"SW305", Error, "A split input of an operator without a rule",
      "Shardwright does not know how this operator can be split, so that all of its inputs must be "
      "whole.",

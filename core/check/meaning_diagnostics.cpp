@@ -221,9 +221,9 @@ private:
         return -1;
     }
 
-    /// "; dimension 2 is 3 x 12 x 64 here, so split one of these (3*12/tp*64), or into a number
-    /// that divides the first"
-    static std::string partsOf(const Rule& rule, const MeaningProblem& problem) {
+    /// "; dimension 2 is taken apart into 3 x 12 x 64: split one of these parts, as in
+    /// 2=3*12/tp*64, or into a number of shards that divides the first"
+    std::string partsOf(const Rule& rule, const MeaningProblem& problem) const {
         if (problem.slot < 0 || problem.dim < 0 ||
             static_cast<std::size_t>(problem.slot) >= rule.inputs.size())
             return {};
@@ -232,12 +232,80 @@ private:
             dims[static_cast<std::size_t>(problem.dim)].size() < 2)
             return {};
         std::string sizes;
-        for (const int f : dims[static_cast<std::size_t>(problem.dim)])
-            sizes += (sizes.empty() ? "" : " x ") +
-                     std::to_string(rule.factors[static_cast<std::size_t>(f)].size);
+        std::vector<std::int64_t> parts;
+        for (const int f : dims[static_cast<std::size_t>(problem.dim)]) {
+            parts.push_back(rule.factors[static_cast<std::size_t>(f)].size);
+            sizes += (sizes.empty() ? "" : " x ") + std::to_string(parts.back());
+        }
+        const std::string notation = splitOfPart(problem, parts);
         return "; dimension " + std::to_string(problem.dim) + " is taken apart into " + sizes +
-               ": split one of these parts (as in 3*tp), or into a number of shards that divides "
-               "the first";
+               ": split one of these parts" + (notation.empty() ? "" : ", as in " + notation) +
+               ", or into a number of shards that divides the first";
+    }
+
+    /// "2=8/tp*8": the first part that the axes of the dimension divide, as `--shard` has it.
+    /// Empty: none, or no axes explain the layout.
+    std::string splitOfPart(const MeaningProblem& problem,
+                            const std::vector<std::int64_t>& parts) const {
+        const LayoutRef layout = layoutOf(problem.node, problem.slot);
+        const auto sharding = layout ? decode(mesh(), *layout) : std::nullopt;
+        const auto dim = static_cast<std::size_t>(problem.dim);
+        if (!sharding || dim >= sharding->dims.size())
+            return {};
+        std::int64_t shards = 1;
+        std::string axes;
+        for (const MeshComponent& component : sharding->dims[dim])
+            for (const int axis : component.axes) {
+                const MeshAxis& own = mesh().axes[static_cast<std::size_t>(axis)];
+                shards *= own.size;
+                axes += (axes.empty() ? "" : "+") + own.name;
+            }
+        const auto split = std::ranges::find_if(
+            parts, [&](std::int64_t size) { return size > 0 && size % shards == 0; });
+        if (axes.empty() || split == parts.end())
+            return {};
+        std::string text = std::to_string(problem.dim) + "=";
+        for (auto part = parts.begin(); part != parts.end(); ++part)
+            text += (part == parts.begin() ? "" : "*") + std::to_string(*part) +
+                    (part == split ? "/" + axes : "");
+        return text;
+    }
+
+    int stageOf(NodeId id) const {
+        const auto& specs = m_analysis.annotations.nodes[id.index()];
+        return specs ? specs->stage : -1;
+    }
+
+    /// Between two stages a node needs one of its own: ". The node has no stage; before it are
+    /// `a` of stage 0 and `b` of stage 1". Empty: its inputs do not come from several stages.
+    std::string missingStage(NodeId id) const {
+        constexpr std::size_t kMost = 1000;
+        if (stageOf(id) >= 0)
+            return {};
+        const GraphIndex& graph = m_analysis.graph();
+        std::map<int, NodeId> stages;  // What is before it, through nodes without a stage.
+        std::vector<NodeId> open{id};
+        std::unordered_set<NodeId> seen{id};
+        for (std::size_t i = 0; i < open.size() && i < kMost; ++i)
+            for (const ValueId value : node(open[i]).inputs) {
+                const NodeId producer = value ? graph.value(value).producer : NodeId();
+                if (!producer || !seen.insert(producer).second)
+                    continue;
+                if (const int stage = stageOf(producer); stage >= 0)
+                    stages.emplace(stage, producer);
+                else
+                    open.push_back(producer);
+            }
+        if (stages.size() < 2)
+            return {};
+        std::string text;
+        std::size_t shown = 0;
+        for (const auto& [stage, producer] : stages)
+            if (++shown <= 4)
+                text += (text.empty() ? "" : ", ") + ("`" + graph.label(producer)) + "` of stage " +
+                        std::to_string(stage);
+        return ". The node has no stage; before it are " + text +
+               ": give it the stage where it is to run";
     }
 
     Diagnostic word(const MeaningProblem& problem) {
@@ -263,7 +331,8 @@ private:
                             split +
                             (problem.cells == 1
                                  ? ""
-                                 : ", so that no device holds what such a cell needs of both");
+                                 : ", so that no device holds what such a cell needs of both") +
+                            missingStage(problem.node);
                 break;
             case MeaningProblem::Kind::SplitWhole:
                 d.code = rule->known ? "SW302" : "SW305";
@@ -318,17 +387,17 @@ private:
             d.code = "SW306";
             d.severity = strict ? Severity::Unsupported : Severity::Warning;
             d.node = id;
-            d.message = title(id) + "no rule: " +
+            d.message = title(id) + "it runs whole" +
                         (rule->factors.empty() || rule->factors[0].reason.empty()
-                             ? "it is treated as whole"
-                             : rule->factors[0].reason);
+                             ? ""
+                             : ": " + rule->factors[0].reason);
             say(std::move(d));
         } else if (beyondProposal && strict) {
             Diagnostic d;
             d.code = "SW307";
             d.severity = Severity::Unsupported;
             d.node = id;
-            d.message = title(id) + "not covered by proposal 0007: " + rule->strictReason;
+            d.message = title(id) + rule->strictReason;
             say(std::move(d));
         }
     }

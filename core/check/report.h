@@ -25,6 +25,11 @@ Json infoJson(const Document& document, const ShapeTable& shapes);
 /// The nodes that match a pattern ([OP!]GLOB) with their tensors: what `--shard` and `--stage` can
 /// name.
 Json nodesJson(const Document& document, const ShapeTable& shapes, std::string_view pattern);
+/// The lines that the texts of check, infer and comm begin with: configuration, mesh, symbols.
+std::string headerText(const Analysis& analysis);
+/// Nodes with errors have no meaning, nor has what follows from them: more errors, and more
+/// communication, may be found once they are mended.
+bool endsAtErrors(const Analysis& analysis);
 Json checkJson(const Analysis& analysis);
 Json inferJson(const Analysis& analysis);
 /// With a profile also what each collective is predicted to take, and how that was found.

@@ -264,6 +264,10 @@ Json nodesJson(const Document& document, const ShapeTable& shapes, std::string_v
     return Json{{"nodes", std::move(nodes)}};
 }
 
+bool endsAtErrors(const Analysis& analysis) {
+    return !analysis.meaning.problems.empty();
+}
+
 Json checkJson(const Analysis& analysis) {
     Json json = Json::object(), diagnostics = Json::array();
     addHeader(json, analysis);
@@ -272,6 +276,8 @@ Json checkJson(const Analysis& analysis) {
     json["diagnostics"] = std::move(diagnostics);
     json["errors"] = analysis.count(Severity::Error);
     json["warnings"] = analysis.count(Severity::Warning);
+    json["unsupported"] = analysis.count(Severity::Unsupported);
+    json["incomplete"] = endsAtErrors(analysis);
     return json;
 }
 
@@ -344,6 +350,8 @@ Json commJson(const Analysis& analysis, const HardwareProfile* hardware) {
         addCosts(json, collectives, analysis, *hardware);
     json["collectives"] = std::move(collectives);
     json["total_bytes"] = analysis.communication.totalBytes;
+    json["errors"] = analysis.count(Severity::Error);
+    json["incomplete"] = endsAtErrors(analysis);
     return json;
 }
 

@@ -10,9 +10,7 @@
 
 namespace shardwright {
 
-namespace {
-
-std::string header(const Analysis& analysis) {
+std::string headerText(const Analysis& analysis) {
     std::ostringstream out;
     if (analysis.hasConfiguration)
         out << "configuration " << oneLine(analysis.configuration.name) << ", mesh "
@@ -28,6 +26,8 @@ std::string header(const Analysis& analysis) {
     }
     return out.str();
 }
+
+namespace {
 
 std::string counted(std::size_t count, const char* what) {
     return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
@@ -84,10 +84,12 @@ std::string nodesText(const Document& document, const ShapeTable& shapes,
     std::ostringstream out;
     for (const Json& entry : found["nodes"]) {
         const std::string scope = entry["node"]["scope"].get<std::string>();
+        const std::string name = entry["node"]["name"].get<std::string>();
+        // Exporters put the scope into the name, with a slash before it.
+        const std::string_view bare = std::string_view(name).substr(name.starts_with('/') ? 1 : 0);
+        const bool inName = scope.empty() || bare.starts_with(scope + "/");
         out << oneLine(entry["operator"].get<std::string>()) << " "
-            << oneLine(scope + (scope.empty() ? "" : "/") +
-                       entry["node"]["name"].get<std::string>())
-            << "\n";
+            << oneLine(inName ? name : scope + "/" + name) << "\n";
         for (const char* side : {"inputs", "outputs"})
             for (const Json& tensor : entry[side])
                 out << "    " << tensor["slot"].get<std::string>() << " "
@@ -101,11 +103,18 @@ std::string nodesText(const Document& document, const ShapeTable& shapes,
 
 std::string checkText(const Analysis& analysis) {
     std::ostringstream out;
-    out << header(analysis);
+    out << headerText(analysis);
     for (const Diagnostic& d : analysis.diagnostics)
         out << diagnosticText(analysis.graph(), d);
     out << counted(static_cast<std::size_t>(analysis.count(Severity::Error)), "error") << ", "
-        << counted(static_cast<std::size_t>(analysis.count(Severity::Warning)), "warning") << "\n";
+        << counted(static_cast<std::size_t>(analysis.count(Severity::Warning)), "warning");
+    const auto unsupported = static_cast<std::size_t>(analysis.count(Severity::Unsupported));
+    if (unsupported > 0)
+        out << ", " << unsupported << " unsupported";
+    out << "\n";
+    if (endsAtErrors(analysis))
+        out << "what follows from these nodes is not known yet: more may be found once they are "
+               "mended\n";
     return out.str();
 }
 
@@ -113,7 +122,7 @@ std::string inferText(const Analysis& analysis) {
     const GraphIndex& graph = analysis.graph();
     const MeaningInput input = analysis.meaningInput();
     std::ostringstream out;
-    out << header(analysis);
+    out << headerText(analysis);
     const auto line = [&](const NodeInfo& node, bool output, std::size_t slot, ValueId value,
                           const SlotMeaning& s) {
         out << "  " << (output ? "#out" : "#in") << slot << " " << oneLine(graph.value(value).name)
@@ -144,7 +153,7 @@ std::string inferText(const Analysis& analysis) {
 std::string commText(const Analysis& analysis, const HardwareProfile* hardware) {
     const GraphIndex& graph = analysis.graph();
     std::ostringstream out;
-    out << header(analysis);
+    out << headerText(analysis);
     CommunicationCost costs;
     if (hardware) {
         out << "hardware " << oneLine(hardware->name) << "\n";
@@ -164,8 +173,15 @@ std::string commText(const Analysis& analysis, const HardwareProfile* hardware) 
             out << "    " << microseconds(costs.entries[e].seconds) << " us, "
                 << oneLine(costs.entries[e].text()) << "\n";
     }
-    out << counted(analysis.communication.entries.size(), "collective") << ", "
-        << analysis.communication.totalBytes << " bytes in total\n";
+    std::size_t groups = 0;
+    for (const CommEntry& entry : analysis.communication.entries)
+        groups += entry.groups.size();
+    out << counted(analysis.communication.entries.size(), "collective") << " in "
+        << counted(groups, "group") << ", " << analysis.communication.totalBytes
+        << " bytes in total\n";
+    if (const int errors = analysis.count(Severity::Error); errors > 0)
+        out << "the list ends at " << counted(static_cast<std::size_t>(errors), "error")
+            << " (see check): what follows from the nodes concerned is not in it\n";
     if (hardware)
         out << "predicted: " << microseconds(costs.seconds)
             << " us, one collective after the other\n";

@@ -5,6 +5,8 @@
 
 #include <onnx/defs/schema.h>
 
+#include <algorithm>
+
 namespace shardwright {
 
 namespace {
@@ -83,6 +85,17 @@ struct NodeFacts {
     }
 };
 
+/// The rule's notation; empty: it has tensors of unknown rank, for which there is no notation.
+std::string notationOf(const Analysis& analysis, const NodeFacts& facts) {
+    const auto unknown = [&](ValueId id) {
+        return id && analysis.shapes->of(id).kind != TensorInfo::Kind::Other &&
+               !analysis.shapes->of(id).hasRank;
+    };
+    const bool readable = facts.rule.known || (std::ranges::none_of(facts.node.inputs, unknown) &&
+                                               std::ranges::none_of(facts.node.outputs, unknown));
+    return readable ? facts.rule.text() : std::string();
+}
+
 Json tensorsJson(const Analysis& analysis, const std::vector<ValueId>& slots, const char* prefix) {
     Json list = Json::array();
     for (std::size_t slot = 0; slot < slots.size(); ++slot) {
@@ -152,6 +165,7 @@ std::vector<std::string> ruleComplaints(const Analysis& analysis) {
 Json ruleJson(const Analysis& analysis) {
     const NodeFacts facts(analysis);
     const std::vector<FactorRow> factors = factorRows(facts.rule);
+    const std::string notation = notationOf(analysis, facts);
     Json list = Json::array();
     for (const FactorRow& factor : factors) {
         Json json = factorJson(factor);
@@ -165,7 +179,7 @@ Json ruleJson(const Analysis& analysis) {
               {"known", facts.rule.known},
               {"profile", facts.rule.strict ? "strict" : "extended"},
               {"profile_reason", facts.rule.strict ? Json() : Json(facts.rule.strictReason)},
-              {"rule", facts.rule.text()},
+              {"rule", notation.empty() ? Json() : Json(notation)},
               {"factors", std::move(list)},
               {"inputs", tensorsJson(analysis, facts.node.inputs, "#in")},
               {"outputs", tensorsJson(analysis, facts.node.outputs, "#out")},
@@ -189,11 +203,12 @@ Json ruleJson(const Analysis& analysis) {
 
 std::string ruleText(const Analysis& analysis) {
     const NodeFacts facts(analysis);
-    std::string text = facts.op + " of " + shownDomain(facts.domain) + ", since version " +
-                       std::to_string(facts.sinceVersion) + ", family " + facts.rule.family +
-                       ", profile " +
-                       (facts.rule.strict ? "strict" : "extended: " + facts.rule.strictReason) +
-                       "\n\n    " + facts.rule.text() + "\n\n";
+    const std::string notation = notationOf(analysis, facts);
+    std::string text =
+        facts.op + " of " + shownDomain(facts.domain) + ", since version " +
+        std::to_string(facts.sinceVersion) + ", family " + facts.rule.family + ", profile " +
+        (facts.rule.strict ? "strict" : "extended: " + facts.rule.strictReason) + "\n\n    " +
+        (notation.empty() ? "no rule: a shape is not known" : notation) + "\n\n";
     for (const FactorRow& factor : factorRows(facts.rule))
         text += "    " + padded(factor.name, 8) + " " + padded(std::to_string(factor.size), 6) +
                 " " + padded(usesText(factor), 24) + " " + kindText(factor) + "\n";
@@ -201,8 +216,12 @@ std::string ruleText(const Analysis& analysis) {
         text += "\n" + complaint + "\n";
     if (!analysis.hasConfiguration)
         return text;
-    return text + "\n" + inferText(analysis) + "\n" + commText(analysis) + "\n" +
-           checkText(analysis);
+    const std::string header = headerText(analysis);
+    text += "\n" + header;
+    for (const std::string& part : {inferText(analysis), commText(analysis), checkText(analysis)})
+        text += part.substr(header.size()) + "\n";
+    text.pop_back();
+    return text;
 }
 
 }  // namespace shardwright

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/misfit.h"
 
+#include "rules/user_rules.h"
+
 #include <onnx/defs/schema.h>
 #include <onnx/onnx_pb.h>
 
@@ -29,8 +31,13 @@ public:
         const auto shapes = ShapeTable::build(m_model, {});
         if (known(m_model, shapes) || dependsOnData(*shapes))
             return {};
+        if (std::string own = ownMisfit(*shapes); !own.empty())
+            return m_name + ": " + own;
         if (std::string size = wrongSize(); !size.empty())
             return size;
+        if (std::string output = unknownOutput(*shapes);
+            !output.empty() && shapes->complaints().empty())
+            return m_name + ": " + output;
         return shapes->complaints().empty() ? m_name + " does not fit " + shapesText() : "";
     }
 
@@ -79,6 +86,26 @@ private:
                    return id && shapes.of(id).kind == TensorInfo::Kind::Tensor &&
                           !shapes.of(id).concrete();
                });
+    }
+
+    /// Of rules of the user's own: what they say themselves.
+    std::string ownMisfit(const ShapeTable& shapes) const {
+        const auto* own = m_entry->build.target<OwnRules>();
+        if (own == nullptr)
+            return {};
+        const std::string output = unknownOutput(shapes);
+        return output.empty() ? own->misfit({m_model->graph(), shapes, m_node}) : output;
+    }
+
+    /// The first output whose shape neither libonnx nor the caller knows.
+    std::string unknownOutput(const ShapeTable& shapes) const {
+        for (std::size_t slot = 0; slot < m_node.outputs.size(); ++slot) {
+            const ValueId id = m_node.outputs[slot];
+            if (id && shapes.of(id).kind != TensorInfo::Kind::Other && !shapes.of(id).concrete())
+                return "the shape of #out" + std::to_string(slot) +
+                       " is not known; give it with --output-shape";
+        }
+        return {};
     }
 
     /// One size that, were it another one of those there are, would make it fit. Of later inputs

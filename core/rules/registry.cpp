@@ -2,6 +2,7 @@
 #include "rules/registry.h"
 
 #include "rules/rule_maker.h"
+#include "rules/user_rules.h"
 #include "rules/validate.h"
 
 #include <onnx/onnx_pb.h>
@@ -199,9 +200,13 @@ Rule buildRule(const NodeContext& context, const Registry& registry) {
     if (std::string problem = obstacle(context, entry); !problem.empty())
         return fallbackRule(context, std::move(problem));
     std::optional<Rule> rule = entry->build(context);
-    if (!rule || !validateRule(*rule, context).empty())
+    if (!rule || !validateRule(*rule, context).empty()) {
+        const auto* own = rule ? nullptr : entry->build.target<OwnRules>();
         return fallbackRule(context,
-                            "the shapes or attributes do not fit " + operatorName(context));
+                            own ? "your rule of " + operatorName(context) +
+                                      " does not fit: " + own->misfit(context)
+                                : "the shapes or attributes do not fit " + operatorName(context));
+    }
     const auto name = [&](Rule& named) {
         named.op = operatorName(context);
         named.family = entry->family;

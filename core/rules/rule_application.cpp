@@ -35,10 +35,31 @@ public:
                 rewrite.factors = {m_numbers[f]};
                 m_maker.rewrite(std::move(rewrite));
             }
-        return m_maker.finish();
+        auto rule = m_maker.finish();
+        if (!rule)
+            no("the sizes contradict each other");
+        return rule;
     }
+    /// Why there is no rule.
+    const std::string& why() const { return m_why; }
 
 private:
+    bool no(std::string why) {
+        m_why = std::move(why);
+        return false;
+    }
+    static std::string name(bool output, std::size_t slot) {
+        return (output ? "#out" : "#in") + std::to_string(slot);
+    }
+    /// "(h d)"
+    std::string text(const std::vector<int>& dim) const {
+        std::string names;
+        for (const int f : dim)
+            names +=
+                (names.empty() ? "" : " ") + m_written.factors[static_cast<std::size_t>(f)].name;
+        return dim.size() == 1 ? "`" + names + "`" : "`(" + names + ")`";
+    }
+
     struct Slot {
         const WrittenRule::Tensor* tensor;
         const Sizes* sizes;
@@ -56,11 +77,12 @@ private:
     bool collectFrom(const std::vector<WrittenRule::Tensor>& tensors, std::size_t count,
                      bool output) {
         if (count > tensors.size())
-            return false;
+            return no("the node has " + std::to_string(count) + (output ? " outputs" : " inputs") +
+                      ", the rule " + std::to_string(tensors.size()));
         for (std::size_t slot = 0; slot < count; ++slot) {
             const bool present = output ? m_context.hasOutput(slot) : m_context.hasInput(slot);
             if (present && !tensors[slot].present)
-                return false;
+                return no("the rule leaves " + name(output, slot) + " out, the node has it");
             if (!present || tensors[slot].shapeOnly)
                 continue;
             const Sizes& sizes = output ? m_context.output(slot).dims : m_context.input(slot).dims;
@@ -71,7 +93,10 @@ private:
             one.many = many != dims.end();
             if (sizes.size() + (one.many ? 1 : 0) < dims.size() ||
                 (!one.many && sizes.size() != dims.size()))
-                return false;
+                return no(name(output, slot) + " has " + std::to_string(sizes.size()) +
+                          (sizes.size() == 1 ? " dimension" : " dimensions") + ", the rule " +
+                          (one.many ? "at least " : "") +
+                          std::to_string(dims.size() - (one.many ? 1 : 0)));
             if (one.many) {
                 one.first = static_cast<std::size_t>(many - dims.begin());
                 one.count = sizes.size() + 1 - dims.size();
@@ -86,7 +111,8 @@ private:
                collectFrom(m_written.outputs, m_context.node.outputs.size(), true);
     }
 
-    /// Calls `use(dim, size)` for each written dimension but `..`. False: it said so.
+    /// Calls `use(factors, size, dimension)` for each written dimension but `..`. False: it said
+    /// so.
     template <class Use>
     bool each(const Slot& slot, Use use) const {
         std::size_t d = 0;
@@ -95,8 +121,9 @@ private:
                 d += slot.count;
                 continue;
             }
-            if (!use(slot.tensor->dims[i], (*slot.sizes)[d++]))
+            if (!use(slot.tensor->dims[i], (*slot.sizes)[d], d))
                 return false;
+            ++d;
         }
         return true;
     }
@@ -110,7 +137,10 @@ private:
             if (factor.attribute.empty())
                 continue;
             if (m_context.attribute(factor.attribute.c_str(), -1) < 0)
-                return false;
+                return no(factor.name + ": " +
+                          (m_context.hasAttribute(factor.attribute.c_str())
+                               ? "the attribute " + factor.attribute + " of the node is no size"
+                               : "the node has no attribute " + factor.attribute));
             m_sizes[f] = m_context.attribute(factor.attribute.c_str(), -1);
         }
         for (const Slot& slot : m_slots)
@@ -130,7 +160,10 @@ private:
             if (own == 1)
                 continue;
             if (known[i] != 1 && known[i] != own)
-                return false;
+                return no("dimension " + std::to_string(slot.first + slot.count - 1 - i) + " of " +
+                          name(slot.output, slot.slot) + " (`" + m_written.factors[f].name +
+                          "..`) is " + std::to_string(own) + ", elsewhere it is " +
+                          std::to_string(known[i]));
             known[i] = own;
         }
         return true;
@@ -142,16 +175,37 @@ private:
         for (bool learnt = true; learnt;) {
             learnt = false;
             for (const Slot& slot : m_slots)
-                if (!each(slot, [&](const std::vector<int>& dim, std::int64_t whole) {
-                        return whole == 1 || solveDim(dim, whole, learnt);
-                    }))
+                if (!each(slot,
+                          [&](const std::vector<int>& dim, std::int64_t whole, std::size_t d) {
+                              return whole == 1 || solveDim(dim, whole, learnt) ||
+                                     no("dimension " + std::to_string(d) + " of " +
+                                        name(slot.output, slot.slot) + ", " + text(dim) + ", is " +
+                                        std::to_string(whole) + productText(dim));
+                          }))
                     return false;
         }
         // What is 1 everywhere.
         for (std::size_t f = 0; f < m_sizes.size(); ++f)
             if (m_sizes[f] < 0)
                 m_sizes[f] = m_inLarger.count(static_cast<int>(f)) > 0 ? -1 : 1;
-        return std::none_of(m_sizes.begin(), m_sizes.end(), [](std::int64_t s) { return s < 0; });
+        for (std::size_t f = 0; f < m_sizes.size(); ++f)
+            if (m_sizes[f] < 0)
+                return no("the size of `" + m_written.factors[f].name +
+                          "` does not follow from the shapes");
+        return true;
+    }
+
+    /// ", by the rule it is 6", ", no multiple of 4"
+    std::string productText(const std::vector<int>& dim) const {
+        std::int64_t product = 1;
+        bool all = true;
+        for (const int f : dim) {
+            const std::int64_t size = m_sizes[static_cast<std::size_t>(f)];
+            all = all && size >= 0;
+            if (size >= 0 && __builtin_mul_overflow(product, size, &product))
+                return {};
+        }
+        return (all ? ", elsewhere it is " : ", no multiple of ") + std::to_string(product);
     }
 
     bool solveDim(const std::vector<int>& dim, std::int64_t whole, bool& learnt) {
@@ -241,12 +295,18 @@ private:
     std::set<int> m_inLarger;   ///< Factors of dimensions that could not be told apart.
     std::vector<int> m_numbers;
     std::vector<std::vector<int>> m_manyNumbers;
+    std::string m_why;
 };
 
 }  // namespace
 
 std::optional<Rule> applyRule(const WrittenRule& written, const NodeContext& context) {
     return Applier(written, context).run();
+}
+
+std::string misfitOfRule(const WrittenRule& written, const NodeContext& context) {
+    Applier applier(written, context);
+    return applier.run() ? std::string() : applier.why();
 }
 
 }  // namespace shardwright

@@ -44,6 +44,9 @@ std::string writtenText(const WrittenRule& written);
 /// The rule on the shapes of a node. nullopt: they do not fit it.
 std::optional<Rule> applyRule(const WrittenRule& written, const NodeContext& context);
 
+/// Why `applyRule` gives nothing: "h: the node has no attribute num_heads"; empty: it fits.
+std::string misfitOfRule(const WrittenRule& written, const NodeContext& context);
+
 /// A rule in that notation, with the sizes of its factors and the reasons, so that reading it back
 /// on the same shapes gives the same factors and dimensions. Slices, rewrites and what is added
 /// once are not written.

@@ -46,6 +46,18 @@ std::optional<Rule> OwnRules::operator()(const NodeContext& context) const {
     return std::nullopt;
 }
 
+std::string OwnRules::misfit(const NodeContext& context) const {
+    std::string text;
+    for (const WrittenRule& rule : rules) {
+        const std::string why = misfitOfRule(rule, context);
+        if (rules.size() > 1 && !why.empty())
+            text +=
+                (text.empty() ? "" : "; ") + ("rule of line " + std::to_string(rule.line)) + ": ";
+        text += why;
+    }
+    return text;
+}
+
 std::string ownNotation(const OperatorEntry& entry) {
     std::string text;
     if (const auto* own = entry.build.target<OwnRules>())

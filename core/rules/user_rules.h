@@ -18,6 +18,8 @@ namespace shardwright {
 struct OwnRules {
     std::vector<WrittenRule> rules;
     std::optional<Rule> operator()(const NodeContext& context) const;
+    /// Why none fits: "h: the node has no attribute num_heads", of several "rule of line 3: ...".
+    std::string misfit(const NodeContext& context) const;
 };
 /// As they were written, without what follows `where`: "n d -> n d"; empty: the entry is of other
 /// origin.

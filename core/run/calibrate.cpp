@@ -22,13 +22,16 @@ std::string processorName() {
 }
 
 std::string residualText(const LinearFit& fit, std::size_t samples) {
+    if (!fit.hasResidual)
+        return "least squares of " + std::to_string(samples) + " measurements";
     char text[96];
     std::snprintf(text, sizeof text, "least squares of %zu measurements, residual %.0f %%", samples,
                   fit.residual * 100);
     return text;
 }
 
-HardwareProfile profileOf(const Calibration& found) {
+/// Numbers that say nothing are not written as if they were measured.
+HardwareProfile profileOf(Calibration& found) {
     HardwareProfile profile;
     const unsigned cores = std::thread::hardware_concurrency();
     profile.name = "this machine, " + std::to_string(cores) + (cores == 1 ? " core" : " cores");
@@ -36,8 +39,10 @@ HardwareProfile profileOf(const Calibration& found) {
     HardwareDevice& device = profile.device;
     device.name = "one thread of " + processorName();
     for (const KernelFit& kernel : found.kernels) {
-        if (kernel.perSecond <= 0)
+        if (const std::string why = uselessness(kernel.fit); !why.empty()) {
+            found.leftOut.push_back(kernel.name + ": " + why);
             continue;
+        }
         if (kernel.name == "MatMul, float")
             device.flops[onnx::TensorProto::FLOAT] = kernel.perSecond;
         else if (kernel.name == "MatMul, double")
@@ -54,13 +59,22 @@ HardwareProfile profileOf(const Calibration& found) {
         const LinkFit& fit = found.links[i];
         HardwareLink link;
         link.name = "shared memory, " + std::to_string(fit.devices) + " threads";
-        // The last one connects all.
-        link.devices = i + 1 < found.links.size() ? fit.devices : 0;
+        std::string why = uselessness(fit.fit);
+        if (why.empty() && fit.fit.constant <= 0)
+            why = "small tensors take no time";
+        if (!why.empty()) {
+            found.leftOut.push_back("collectives of " + std::to_string(fit.devices) +
+                                    " threads: " + why);
+            continue;
+        }
+        link.devices = fit.devices;
         link.latency = fit.latency;
         link.bandwidth = fit.bandwidth;
         link.source = residualText(fit.fit, fit.samples.size());
         profile.links.push_back(std::move(link));
     }
+    if (!profile.links.empty())
+        profile.links.back().devices = 0;  // The last one connects all.
     return profile;
 }
 

@@ -24,12 +24,17 @@ struct FitSample {
 /// number is below 0.
 struct LinearFit {
     double constant = 0, variable = 0;
+    /// False with as many numbers as samples: these are met whatever they are.
+    bool hasResidual = false;
     double residual = 0;    ///< Root mean square of the relative deviations.
     std::size_t worst = 0;  ///< The sample with the largest one.
     double seconds(const FitSample& sample) const {
         return sample.constant * constant + sample.variable * variable;
     }
 };
+/// Why the numbers say nothing about the machine (it had other work to do): one of them is at its
+/// limit, or they are far from what was measured. Empty: they do, or nothing was measured.
+std::string uselessness(const LinearFit& fit);
 LinearFit fitLinear(const std::vector<FitSample>& samples);
 
 /// One collective as it was measured.
@@ -67,6 +72,8 @@ struct Calibration {
     HardwareProfile profile;
     std::vector<LinkFit> links;  ///< One for each number of devices.
     std::vector<KernelFit> kernels;
+    /// What was left out of the profile and why: "collectives of 2 threads: ...".
+    std::vector<std::string> leftOut;
 };
 
 /// Measures collectives over sizes and numbers of devices, and kernels, on this machine. Errors: a

@@ -44,8 +44,19 @@ LinearFit fitLinear(const std::vector<FitSample>& samples) {
             fit.worst = i;
         }
     }
+    fit.hasResidual = samples.size() > 2;
     fit.residual = samples.empty() ? 0 : std::sqrt(sum / static_cast<double>(samples.size()));
     return fit;
+}
+
+std::string uselessness(const LinearFit& fit) {
+    constexpr double kMostResidual = 0.6;
+    if (fit.variable <= 0)
+        return "times do not grow with sizes";
+    if (fit.hasResidual && fit.residual > kMostResidual)
+        return "what was measured is far from a straight line (residual " +
+               std::to_string(std::lround(fit.residual * 100)) + " %)";
+    return {};
 }
 
 LinkFit fitLink(const std::vector<CollectiveSample>& measured) {

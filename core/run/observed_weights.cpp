@@ -4,6 +4,8 @@
 #include "model/shapes.h"
 #include "model/tensor_bytes.h"
 #include "run/pack.h"
+#include "sharding/glob.h"
+#include "sharding/option_targets.h"
 
 #include <onnx/onnx_pb.h>
 
@@ -52,7 +54,9 @@ Result<ObservedTensor> findObserved(const Analysis& analysis, const std::string&
                          name.substr(0, at) + "`",
                      "observe"};
     }
-    return Error{"there is no tensor `" + name + "` to observe", {}};
+    return Error{"there is no tensor `" + name + "` to observe" +
+                     suggestion(name, TensorIndex(graph).names()),
+                 {}};
 }
 
 Result<RunResult::Output> observedWeight(const Analysis& analysis, ValueId value,

@@ -5,6 +5,7 @@
 #include "rules/user_rules.h"
 #include "run/element_types.h"
 #include "run/gpus.h"
+#include "sharding/binding_names.h"
 #include "sharding/configuration_choice.h"
 
 #include <algorithm>
@@ -41,6 +42,8 @@ RunStep RunSubject::load() {
         return m_run.failure(Kind::Usage, model.error());
     m_document = {*model, Annotations::fromModel(**model)};
     m_bindings = {request.bindings, request.bindingFallback};
+    if (auto unknown = unknownBinding(**model, m_bindings))
+        return m_run.failure(Kind::Usage, std::move(*unknown));
     return request.inputsPath.empty() ? RunStep() : openInputs();
 }
 

@@ -31,6 +31,28 @@ bool isSlot(const ShardOption& option) {
     return option.tensor.starts_with("#");
 }
 
+/// Where stars at its ends would help a pattern with wildcards that matches nothing:
+/// " A pattern matches the whole name: '*layers.0/*' would match".
+template <class Matches>
+std::string wholeNameHint(const std::string& pattern, const Matches& matches) {
+    const std::size_t mark = findUnescaped(pattern, '!');
+    const std::size_t start = mark == std::string::npos ? 0 : mark + 1;
+    const std::string type = pattern.substr(0, start), glob = pattern.substr(start);
+    if (glob.empty() || literalOf(glob))
+        return {};
+    for (const std::string& wider : {"*" + glob, glob + "*", "*" + glob + "*"})
+        if (matches(type + wider))
+            return " A pattern matches the whole name: " + quoteName(type + wider) + " would match";
+    return {};
+}
+
+/// Sentences that follow one another: the first may have none of its own.
+std::string joined(const std::string& message, const std::string& suggested,
+                   const std::string& hint) {
+    const bool ended = !suggested.empty();
+    return message + suggested + (hint.empty() || ended ? "" : ".") + hint;
+}
+
 }  // namespace
 
 TensorIndex::TensorIndex(const GraphIndex& graph) {
@@ -96,6 +118,11 @@ std::vector<Target> targetsOf(const ShardOption& option, const GraphIndex& graph
     return targets;
 }
 
+bool anyNodeMatches(const GraphIndex& graph, std::string_view pattern) {
+    return std::ranges::any_of(
+        graph.nodes, [&](const NodeInfo& node) { return nodeMatches(pattern, graph, node.id); });
+}
+
 Error noNodeMatches(const GraphIndex& graph, const std::string& pattern, const std::string& place) {
     const std::size_t mark = findUnescaped(pattern, '!');
     const std::string glob = mark == std::string::npos ? pattern : pattern.substr(mark + 1);
@@ -103,18 +130,15 @@ Error noNodeMatches(const GraphIndex& graph, const std::string& pattern, const s
     labels.reserve(graph.nodes.size());
     for (const NodeInfo& node : graph.nodes)
         labels.push_back(graph.label(node.id));
-    return {"no node matches " + quoteName(pattern) +
-                suggestion(glob, std::set<std::string_view>(labels.begin(), labels.end())),
+    return {joined("no node matches " + quoteName(pattern),
+                   suggestion(glob, std::set<std::string_view>(labels.begin(), labels.end())),
+                   wholeNameHint(pattern, [&](const auto& p) { return anyNodeMatches(graph, p); })),
             place};
 }
 
 Error noTargetOf(const ShardOption& option, const GraphIndex& graph, const TensorIndex& index) {
     const std::string place = "--shard " + quoteName(option.text);
-    const bool anyNode =
-        option.node.empty() ||
-        std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                    [&](const NodeInfo& node) { return nodeMatches(option.node, graph, node.id); });
-    if (!anyNode)
+    if (!option.node.empty() && !anyNodeMatches(graph, option.node))
         return noNodeMatches(graph, option.node, place);
     const std::string where =
         option.node.empty() ? std::string() : " that matches " + quoteName(option.node);
@@ -125,8 +149,10 @@ Error noTargetOf(const ShardOption& option, const GraphIndex& graph, const Tenso
                     quoteName(matches[0].first) + " is at " +
                     quoteName(graph.label(matches[0].second->front())),
                 place};
-    return {"no tensor matches " + quoteName(option.tensor) +
-                suggestion(option.tensor, index.names()),
+    return {joined("no tensor matches " + quoteName(option.tensor),
+                   suggestion(option.tensor, index.names()),
+                   wholeNameHint(option.tensor,
+                                 [&](const auto& p) { return !index.match(p).empty(); })),
             place};
 }
 

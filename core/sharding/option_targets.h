@@ -32,6 +32,7 @@ std::vector<Target> targetsOf(const ShardOption& option, const GraphIndex& graph
                               const TensorIndex& index);
 /// Why there are none, with names that may have been meant.
 Error noTargetOf(const ShardOption& option, const GraphIndex& graph, const TensorIndex& index);
+bool anyNodeMatches(const GraphIndex& graph, std::string_view pattern);
 /// That no node matches `pattern`, likewise.
 Error noNodeMatches(const GraphIndex& graph, const std::string& pattern, const std::string& place);
 

@@ -49,7 +49,7 @@ private slots:
         QCOMPARE(applied.exitCode, 1);
         QCOMPARE(
             QString(applied.out),
-            QString("w1:1=tp: 1\n"
+            QString("w1:1=tp: 1 place\n"
                     "w3:0=tp: none: no tensor matches 'w3'; did you mean 'w1', 'w2' or 'a'?\n"
                     "w2:5=tp: none: 'w2' at 'mm2': there is no dimension 5: the tensor has rank 2\n"
                     "1 of 3 rules applied\n"));

@@ -68,6 +68,19 @@ private slots:
         QVERIFY(document.save(m_folder.filePath("model.onnx").toStdString()));
     }
 
+    void theRulesOfThePageAreRead() {
+        QFile page(qEnvironmentVariable("SHARDWRIGHT_SOURCE") + "/docs/user-rules.md");
+        QVERIFY(page.open(QIODevice::ReadOnly));
+        static const QRegularExpression block("\n\n((?:(?:    .*)?\n)+)\n\\S");
+        QFile rules(m_folder.filePath("page.txt"));
+        QVERIFY(rules.open(QIODevice::WriteOnly));
+        rules.write(block.match(QString::fromUtf8(page.readAll())).captured(1).toUtf8());
+        rules.close();
+        const CliResult result = runCli({"rule", "--list", "--rules", rules.fileName()});
+        QVERIFY2(result.exitCode == 0, qPrintable(result.err));
+        QVERIFY(result.out.contains("com.example::Attention"));
+    }
+
     void commandsAboutRulesRun_data() { rows("rule "); }
     void commandsAboutRulesRun() {
         QFETCH(QString, code);
@@ -93,6 +106,7 @@ private slots:
     void optionsOfTheSummaryExist() {
         static const QRegularExpression block("\n\n((?:    .*\n)+)"), option("--[a-z-]+");
         const QString summary = block.match(page()).captured(1);
+        QVERIFY(!summary.isEmpty());
         QStringList command;
         int options = 0;
         for (const QString& line : summary.split('\n', Qt::SkipEmptyParts)) {
@@ -106,6 +120,32 @@ private slots:
             }
         }
         QVERIFY(options > 50);
+    }
+
+    /// The other way round.
+    void theSummaryHasAllOptions() {
+        static const QRegularExpression block("\n\n((?:    .*\n)+)"),
+            option("^  +(?:-\\w,)?(--[a-z][a-z-]+)", QRegularExpression::MultilineOption),
+            analysis("\n    ANALYSIS = (.*)\n");
+        const QString shared = analysis.match(page()).captured(1);
+        QVERIFY(shared.contains("--rules"));
+        QMap<QString, QString> said;
+        QString command;
+        for (QString line : block.match(page()).captured(1).split('\n', Qt::SkipEmptyParts)) {
+            const QStringList words = line.split(' ', Qt::SkipEmptyParts);
+            if (words.front() == "shardwright-cli")
+                command = words.mid(1, words[1] == "annotations" ? 2 : 1).join(' ');
+            said[command] += line.replace("[ANALYSIS]", shared) + ' ';
+        }
+        QVERIFY(said.size() > 12);
+        for (auto it = said.cbegin(); it != said.cend(); ++it) {
+            const QString help = runCli(it.key().split(' ') + QStringList{"--help"}).out;
+            for (auto found = option.globalMatch(help); found.hasNext();) {
+                const QString name = found.next().captured(1);
+                QVERIFY2(name == "--help" || name == "--output" || it.value().contains(name),
+                         qPrintable(it.key() + ": " + name));
+            }
+        }
     }
 
 private:

@@ -154,7 +154,11 @@ private slots:
         };
         annotate("w:1=tp");
         QVERIFY(runCli({"check", file("split.onnx")})
-                    .out.contains("dimension 1 is taken apart into 3 x 8"));
+                    .out.contains("dimension 1 is taken apart into 3 x 8: split one of these "
+                                  "parts, as in 1=3*8/tp, or into a number of shards that "
+                                  "divides the first"));
+        annotate("w:1=3*8/tp");
+        QCOMPARE(runCli({"check", file("split.onnx")}).exitCode, 0);
         annotate("w:1=3*tp");
         QCOMPARE(runCli({"check", file("split.onnx")}).exitCode, 0);
     }

@@ -114,8 +114,8 @@ private slots:
         const CliResult right = runCli({"check", path, "--bind", "batch=3"});
         QVERIFY2(right.err.isEmpty(), qPrintable(right.err));
         const CliResult wrong = runCli({"check", path, "--bind", "bach=3"});
-        QCOMPARE(wrong.exitCode, 0);
-        QVERIFY2(wrong.err.contains("'bach'"), qPrintable(wrong.err));
+        QCOMPARE(wrong.exitCode, 2);
+        QVERIFY2(wrong.err.contains("'bach'; did you mean 'batch'?"), qPrintable(wrong.err));
     }
 
     /// Strings are in no buffer; what lies between kernels is not compared.

@@ -3,6 +3,7 @@
 #include "cli_process.h"
 
 #include <QJsonArray>
+#include <QTemporaryFile>
 #include <QtTest>
 
 using namespace shardwright::test;
@@ -37,6 +38,9 @@ private slots:
     void theSizeThatDoesNotFitIsNamed_data();
     void theSizeThatDoesNotFitIsNamed();
     void whatDependsOnTheDataIsNoMisfit();
+    void aRuleOfOnesOwnSaysWhatItMisses_data();
+    void aRuleOfOnesOwnSaysWhatItMisses();
+    void theHeadIsPrintedOnce();
     void theTextSaysTheSame();
     void badUsageExitsWithTwo_data();
     void badUsageExitsWithTwo();
@@ -184,6 +188,67 @@ void TstCliRule::theSizeThatDoesNotFitIsNamed() {
 
 void TstCliRule::whatDependsOnTheDataIsNoMisfit() {
     QCOMPARE(runCli({"rule", "NonZero", "--shape", "4,6"}).exitCode, 0);
+}
+
+void TstCliRule::aRuleOfOnesOwnSaysWhatItMisses_data() {
+    QTest::addColumn<QStringList>("arguments");
+    QTest::addColumn<QString>("said");
+    const auto row = [](const char* name, const QString& arguments, const QString& said) {
+        QTest::newRow(name) << arguments.split(' ') << said;
+    };
+    row("attribute", "com.example::Heads --shape 2,8 --output-shape 2,8",
+        "com.example::Heads: h: the node has no attribute num_heads");
+    row("its type", "com.example::Heads --shape 2,8 --output-shape 2,8 --attr num_heads=x",
+        "h: the attribute num_heads of the node is no size");
+    row("multiple", "com.example::Heads --shape 2,8 --output-shape 2,8 --attr num_heads=3",
+        "dimension 1 of #in0, `(h d)`, is 8, no multiple of 3");
+    row("output", "com.example::Heads --shape 2,8 --attr num_heads=2",
+        "the shape of #out0 is not known; give it with --output-shape");
+    row("size", "com.example::Scale --shape 4,8 --shape 7 --output-shape 4,8",
+        "dimension 0 of #in1, `c`, is 7, elsewhere it is 8");
+    row("many", "com.example::Scale --shape 4,8 --shape 8 --output-shape 5,8",
+        "dimension 0 of #out0 (`b..`) is 5, elsewhere it is 4");
+    row("rank", "com.example::Scale --shape 4,8 --shape 8,8 --output-shape 4,8",
+        "#in1 has 2 dimensions, the rule 1");
+    row("inputs", "com.example::Heads --shape 2,8 --shape 2 --output-shape 2,8",
+        "the node has 2 inputs, the rule 1");
+    row("unsolved", "com.example::Product --shape 8 --output-shape 8",
+        "the size of `a` does not follow from the shapes");
+    row("several", "com.example::Two --shape 4 --output-shape 5",
+        "rule of line 4: dimension 0 of #out0, `a`, is 5, elsewhere it is 4; rule of line 5: #in0 "
+        "has 1 dimension, the rule 2");
+}
+
+void TstCliRule::aRuleOfOnesOwnSaysWhatItMisses() {
+    QFETCH(QStringList, arguments);
+    QFETCH(QString, said);
+    QTemporaryFile rules;
+    QVERIFY(rules.open());
+    rules.write("com.example::Heads: b (h d) -> b (h d) where h = num_heads;\n"
+                "com.example::Scale: b.. c, c -> b.. c;\n"
+                "com.example::Product: (a b) -> (a b);\n"
+                "com.example::Two: a -> a;\n"
+                "com.example::Two: a b -> a b;\n");
+    rules.close();
+    const QStringList call = QStringList{"rule", "--rules", rules.fileName()} + arguments;
+    const CliResult text = runCli(call);
+    QCOMPARE(text.exitCode, 1);
+    QVERIFY2(text.out.contains(said.toUtf8()), text.out.constData());
+    QVERIFY2(!text.out.contains("-> .\n"), text.out.constData());
+    const CliResult json = runCli(call + QStringList{"--format", "json"});
+    QCOMPARE(json.exitCode, 1);
+    QVERIFY2(json.json()["complaints"].toArray().last().toString().contains(said),
+             json.out.constData());
+    QCOMPARE(json.json()["rule"].isNull(), said.contains("--output-shape"));
+}
+
+void TstCliRule::theHeadIsPrintedOnce() {
+    const CliResult result = runCli({"rule", "MatMul", "--shape", "4,8", "--shape", "8,6", "--mesh",
+                                     "tp=2", "--shard", "in0:1=tp", "--shard", "in1:0=tp"});
+    QCOMPARE(result.exitCode, 0);
+    QCOMPARE(result.out.count("mesh tp=2"), 1);
+    QVERIFY2(result.out.contains("1 collective in 1 group, 96 bytes"), result.out.constData());
+    QVERIFY(result.out.contains("0 errors, 0 warnings"));
 }
 
 void TstCliRule::theTextSaysTheSame() {

@@ -11,13 +11,12 @@ using namespace shardwright::test;
 namespace {
 
 std::vector<std::string> ruleTexts() {
-    return {
-        "com.example::Scale: b.. c, c -> b.. c;",
-        "# attention\ncom.example::Attention: b s (h d^), b t^ (h d^), b t^ (h d^), once c -> b "
-        "s (h d^)\n  where h = num_heads, d = \"each score is a sum along it\";",
-        "MatMul: m k+, k+ n -> m n; MatMul: b m k+, k+ n -> b m n where n = 4;",
-        "x-y.z::Op: (shape), _, . -> b c+max d~, 1 where d = \"a \\\"window\\\"\", b = 2;",
-        "Sum: a k+prod, a l+min, a m+and, a n+or -> a;"};
+    return {"com.example::Scale: b.. c, c -> b.. c;",
+            "# attention\ncom.example::Attention: b s (h d^), b t^ (h d^), b t^ (h d^) -> b "
+            "s (h d^)\n  where h = num_heads, d = \"each score is a sum along it\";",
+            "MatMul: m k+, k+ n -> m n; MatMul: b m k+, k+ n -> b m n where n = 4;",
+            "x-y.z::Op: (shape), _, . -> b c+max d~, 1 where d = \"a \\\"window\\\"\", b = 2;",
+            "Sum: a k+prod, a l+min, a m+and, a n+or -> a;"};
 }
 
 }  // namespace
