@@ -5,6 +5,7 @@
 #include "ui/canvas/export.h"
 
 #include <QGuiApplication>
+#include <QTemporaryDir>
 #endif
 
 #include <iostream>
@@ -17,7 +18,7 @@ int render(const Common& common, int argc, char** argv) {
     const auto analysed = analysisOptions(common);
     if (!analysed)
         return fail(analysed.error());
-    const auto document = Document::open(common.model);
+    const auto document = openDocument(common, analysed->bindings);
     if (!document)
         return fail(document.error());
     Analyser analyser;
@@ -26,6 +27,10 @@ int render(const Common& common, int argc, char** argv) {
         return fail(analysis.error());
     // Drawing needs fonts but no display.
     qputenv("QT_QPA_PLATFORM", "offscreen");
+    // Qt looks for a folder of the session, which a server or a container may not have.
+    const QTemporaryDir runtime;
+    if (qEnvironmentVariableIsEmpty("XDG_RUNTIME_DIR") && runtime.isValid())
+        qputenv("XDG_RUNTIME_DIR", runtime.path().toLocal8Bit());
     QGuiApplication application(argc, argv);
     ExportOptions options;
     options.title = QString::fromStdString(common.model);

@@ -2,7 +2,9 @@
 // The editor. Everything but arguments is in ui/.
 #include "ui/canvas/graph_canvas.h"
 #include "ui/panels/run_panel.h"
+#include "ui/window/editor_session.h"
 #include "ui/window/main_window.h"
+#include "ui/window/recent_files.h"
 #include "ui/window/theme.h"
 
 #include <QApplication>
@@ -116,6 +118,15 @@ int main(int argc, char** argv) {
             return usageError(
                 QApplication::tr("--size is like 1440x900, not %1").arg(parser.value(size)));
         window->resize(sides[0].toInt(), sides[1].toInt());
+    }
+    if (parser.isSet(screenshot)) {
+        window->recentFiles()->freeze();
+        QObject::connect(window->session(), &EditorSession::openFailed, window,
+                         [](const QString& path, const QString& message) {
+                             std::fprintf(stderr, "shardwright: %s: %s\n", qPrintable(path),
+                                          qPrintable(message));
+                             QTimer::singleShot(0, [] { QApplication::exit(2); });
+                         });
     }
     window->show();
     if (!parser.positionalArguments().isEmpty())

@@ -81,9 +81,8 @@ public:
         const double width = std::ceil(m_part.width() * m_options.scale);
         const double height = std::ceil(m_part.height() * m_options.scale);
         if (width > kMaxPngSide || height > kMaxPngSide) {
-            *error = text("The picture would be %1 by %2 pixels; a PNG may have %3 a side. Choose "
-                          "SVG or PDF, a "
-                          "smaller scale or a part of the graph.")
+            *error = text("The picture would be %1 by %2 pixels; a PNG may have %3 a side. "
+                          "SVG and PDF have no such limit.")
                          .arg(width, 0, 'f', 0)
                          .arg(height, 0, 'f', 0)
                          .arg(kMaxPngSide);

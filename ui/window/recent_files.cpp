@@ -16,6 +16,8 @@ QStringList RecentFiles::paths() const {
 }
 
 void RecentFiles::write(const QStringList& paths) {
+    if (m_frozen)
+        return;
     QSettings().setValue(kKey, paths.mid(0, kMost));
     emit changed();
 }

@@ -17,12 +17,16 @@ public:
     void add(const QString& path);
     void remove(const QString& path);
     void clear();
+    /// From now on the list stays as it is: what a script opens is not what somebody worked on.
+    void freeze() { m_frozen = true; }
 
 signals:
     void changed();
 
 private:
     void write(const QStringList& paths);
+
+    bool m_frozen = false;
 };
 
 }  // namespace shardwright
