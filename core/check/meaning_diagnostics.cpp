@@ -308,6 +308,24 @@ private:
                ": give it the stage where it is to run";
     }
 
+    /// "dimension 2 must be whole: ", or which part of it, where others may be split.
+    static std::string whatIsWhole(const Rule& rule, const MeaningProblem& problem) {
+        const std::string dimension = "dimension " + std::to_string(problem.dim);
+        const auto slot = static_cast<std::size_t>(problem.slot);
+        const auto dim = static_cast<std::size_t>(problem.dim);
+        std::string sizes;
+        if (problem.slot >= 0 && slot < rule.inputs.size() && problem.dim >= 0 &&
+            dim < rule.inputs[slot].dims.size())
+            for (const int f : rule.inputs[slot].dims[dim])
+                sizes += (sizes.empty() ? "" : " x ") +
+                         std::to_string(rule.factors[static_cast<std::size_t>(f)].size);
+        if (sizes.find('x') == std::string::npos)
+            return dimension + " must be whole: ";
+        return "of " + dimension + ", which is " + sizes + " here, the part of " +
+               std::to_string(rule.factors[static_cast<std::size_t>(problem.factor)].size) +
+               " must be whole: ";
+    }
+
     Diagnostic word(const MeaningProblem& problem) {
         Diagnostic d;
         d.node = problem.node;
@@ -336,8 +354,7 @@ private:
                 break;
             case MeaningProblem::Kind::SplitWhole:
                 d.code = rule->known ? "SW302" : "SW305";
-                d.message = split + ", but dimension " + std::to_string(problem.dim) +
-                            " must be whole: " + factor->reason;
+                d.message = split + ", but " + whatIsWhole(*rule, problem) + factor->reason;
                 break;
             case MeaningProblem::Kind::SplitNeighbour:
                 d.code = "SW303";
