@@ -94,7 +94,7 @@ public:
                 m_known.nodes.emplace(place, std::move(words.diagnostics));
         }
         for (const auto& [place, diagnostics] : m_known.nodes)
-            m_result.insert(m_result.end(), diagnostics.begin(), diagnostics.end());
+            tell(diagnostics);
         tellOfExtended();
         tellOfUnboundStages();
         tellOfSpecsInBodies();
@@ -125,7 +125,7 @@ public:
                 said = &it->second.diagnostics;
             }
             if (said)
-                m_result.insert(m_result.end(), said->begin(), said->end());
+                tell(*said);
         }
         tellOfSpecsInBodies();
         for (const CommEntry& entry : m_analysis.communication.entries)
@@ -141,6 +141,15 @@ private:
     bool goesOn() const {
         return m_analysis.meaning.basis != 0 && m_analysis.meaning.basis == m_known.revision &&
                profile() == m_known.profile;
+    }
+    /// What is kept of a node depends on nothing but its meaning; what else there is to say of
+    /// other nodes is added here.
+    void tell(const std::vector<Diagnostic>& diagnostics) {
+        for (const Diagnostic& diagnostic : diagnostics) {
+            m_result.push_back(diagnostic);
+            if (diagnostic.code == "SW301")
+                m_result.back().message += missingStage(diagnostic.node);
+        }
     }
     void say(Diagnostic d) { m_words.diagnostics.push_back(std::move(d)); }
 
@@ -349,8 +358,7 @@ private:
                             split +
                             (problem.cells == 1
                                  ? ""
-                                 : ", so that no device holds what such a cell needs of both") +
-                            missingStage(problem.node);
+                                 : ", so that no device holds what such a cell needs of both");
                 break;
             case MeaningProblem::Kind::SplitWhole:
                 d.code = rule->known ? "SW302" : "SW305";
