@@ -230,25 +230,35 @@ private:
         return -1;
     }
 
+    /// Sizes of the factors of the problem's dimension, outermost first; empty: fewer than two.
+    static std::vector<std::int64_t> partsOf(const Rule& rule, const MeaningProblem& problem) {
+        const auto slot = static_cast<std::size_t>(problem.slot);
+        const auto dim = static_cast<std::size_t>(problem.dim);
+        if (problem.slot < 0 || problem.dim < 0 || slot >= rule.inputs.size() ||
+            dim >= rule.inputs[slot].dims.size() || rule.inputs[slot].dims[dim].size() < 2)
+            return {};
+        std::vector<std::int64_t> sizes;
+        for (const int f : rule.inputs[slot].dims[dim])
+            sizes.push_back(rule.factors[static_cast<std::size_t>(f)].size);
+        return sizes;
+    }
+    static std::string productText(const std::vector<std::int64_t>& sizes) {
+        std::string text;
+        for (const std::int64_t size : sizes)
+            text += (text.empty() ? "" : " x ") + std::to_string(size);
+        return text;
+    }
+
     /// "; dimension 2 is taken apart into 3 x 12 x 64: split one of these parts, as in
     /// 2=3*12/tp*64, or into a number of shards that divides the first"
-    std::string partsOf(const Rule& rule, const MeaningProblem& problem) const {
-        if (problem.slot < 0 || problem.dim < 0 ||
-            static_cast<std::size_t>(problem.slot) >= rule.inputs.size())
+    std::string howToSplit(const Rule& rule, const MeaningProblem& problem) const {
+        const auto parts = partsOf(rule, problem);
+        if (parts.empty())
             return {};
-        const auto& dims = rule.inputs[static_cast<std::size_t>(problem.slot)].dims;
-        if (static_cast<std::size_t>(problem.dim) >= dims.size() ||
-            dims[static_cast<std::size_t>(problem.dim)].size() < 2)
-            return {};
-        std::string sizes;
-        std::vector<std::int64_t> parts;
-        for (const int f : dims[static_cast<std::size_t>(problem.dim)]) {
-            parts.push_back(rule.factors[static_cast<std::size_t>(f)].size);
-            sizes += (sizes.empty() ? "" : " x ") + std::to_string(parts.back());
-        }
         const std::string notation = splitOfPart(problem, parts);
-        return "; dimension " + std::to_string(problem.dim) + " is taken apart into " + sizes +
-               ": split one of these parts" + (notation.empty() ? "" : ", as in " + notation) +
+        return "; dimension " + std::to_string(problem.dim) + " is taken apart into " +
+               productText(parts) + ": split one of these parts" +
+               (notation.empty() ? "" : ", as in " + notation) +
                ", or into a number of shards that divides the first";
     }
 
@@ -320,17 +330,10 @@ private:
     /// "dimension 2 must be whole: ", or which part of it, where others may be split.
     static std::string whatIsWhole(const Rule& rule, const MeaningProblem& problem) {
         const std::string dimension = "dimension " + std::to_string(problem.dim);
-        const auto slot = static_cast<std::size_t>(problem.slot);
-        const auto dim = static_cast<std::size_t>(problem.dim);
-        std::string sizes;
-        if (problem.slot >= 0 && slot < rule.inputs.size() && problem.dim >= 0 &&
-            dim < rule.inputs[slot].dims.size())
-            for (const int f : rule.inputs[slot].dims[dim])
-                sizes += (sizes.empty() ? "" : " x ") +
-                         std::to_string(rule.factors[static_cast<std::size_t>(f)].size);
-        if (sizes.find('x') == std::string::npos)
+        const auto parts = partsOf(rule, problem);
+        if (parts.empty())
             return dimension + " must be whole: ";
-        return "of " + dimension + ", which is " + sizes + " here, the part of " +
+        return "of " + dimension + ", which is " + productText(parts) + " here, the part of " +
                std::to_string(rule.factors[static_cast<std::size_t>(problem.factor)].size) +
                " must be whole: ";
     }
@@ -374,7 +377,7 @@ private:
                 d.message = split +
                             ", and its shard edges do not fall on the edges of the "
                             "dimensions that this view makes of it" +
-                            partsOf(*rule, problem);
+                            howToSplit(*rule, problem);
                 break;
             case MeaningProblem::Kind::MoveCount:
                 d.code = "SW410";
