@@ -27,6 +27,23 @@ const Fix* choose(const Diagnostic& diagnostic, const std::string& id) {
     return found == fixes.end() ? nullptr : &*found;
 }
 
+/// Where a problem is in the order in which nodes are computed; -1: not at a node of the main
+/// graph.
+int placeOf(const Analysis& analysis, const Diagnostic& diagnostic) {
+    return diagnostic.node ? (*analysis.meaning.positions)[diagnostic.node.index()] : -1;
+}
+
+/// The diagnostic whose fix comes first. A later one is often what follows from an earlier, a
+/// warning maybe: devices that have nothing to do at one node lack its result at the next.
+const Diagnostic* firstMeant(const Analysis& analysis, const FixArguments& wanted) {
+    const Diagnostic* first = nullptr;
+    for (const Diagnostic& diagnostic : analysis.diagnostics)
+        if (isMeant(diagnostic, analysis.graph(), wanted) && choose(diagnostic, wanted.fix) &&
+            (!first || placeOf(analysis, diagnostic) < placeOf(analysis, *first)))
+            first = &diagnostic;
+    return first;
+}
+
 /// What names nothing: a code, a pattern. nullopt: they are there.
 std::optional<Error> unknownName(const GraphIndex& graph, const FixArguments& wanted) {
     if (!wanted.node.empty() && !anyNodeMatches(graph, wanted.node))
@@ -82,14 +99,8 @@ int fix(const Common& common, const FixArguments& arguments) {
         if (!looked)
             return fail(looked.error());
         analysis = *looked;
-        const Fix* chosen = nullptr;
-        const Diagnostic* cured = nullptr;
-        for (const Diagnostic& diagnostic : analysis->diagnostics)
-            if (isMeant(diagnostic, analysis->graph(), arguments) &&
-                (chosen = choose(diagnostic, arguments.fix)) != nullptr) {
-                cured = &diagnostic;
-                break;
-            }
+        const Diagnostic* cured = firstMeant(*analysis, arguments);
+        const Fix* chosen = cured ? choose(*cured, arguments.fix) : nullptr;
         if (!chosen || chosen->edit.empty())
             break;
         const std::string what = cured->code + " " + chosen->title;

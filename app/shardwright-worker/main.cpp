@@ -5,7 +5,7 @@
 //
 // With --mpi it is one of the processes that mpirun started, one a device; the first has the
 // request and gives the events of all.
-#include "run/mpi_communicator.h"
+#include "run/mpi_processes.h"
 #include "run/run_job.h"
 
 #include <malloc.h>

@@ -86,8 +86,9 @@ constexpr CodeInfo kCodes[] = {
      "of what a slice takes.",
      "MatMul under the mesh tp=2,dp=2 of `x`, whose columns are split over tp, and `w`, whose rows "
      "are split over dp: devices 0 and 3 compute.",
-     "Split what has a dimension in common over the same axis; do not split what is sliced along "
-     "the slice."},
+     "Take a fix that is offered, which gathers an input at the node; or split what has a "
+     "dimension "
+     "in common over the same axis, and what is sliced along another dimension."},
     {"SW412", Info, "Stage without devices",
      "A stage runs on the devices that the configuration binds it to (an axis named `pp`, or a "
      "list "

@@ -6,6 +6,7 @@
 #include "sharding/shard_text.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace shardwright {
 
@@ -42,10 +43,11 @@ struct Candidate {
 
 class FixFinder {
 public:
-    FixFinder(const Analysis& analysis, const MeaningProblem& problem, LayoutPool& pool)
-        : m_analysis(analysis), m_problem(problem), m_pool(pool),
-          m_node(analysis.graph().node(problem.node)),
-          m_meaning(analysis.meaning.nodes[problem.node.index()]) {
+    /// `wanted`: devices that are to take part in the result; empty: it is enough that it has a
+    /// meaning.
+    FixFinder(const Analysis& analysis, NodeId node, DeviceGroup wanted, LayoutPool& pool)
+        : m_analysis(analysis), m_wanted(std::move(wanted)), m_pool(pool),
+          m_node(analysis.graph().node(node)), m_meaning(analysis.meaning.nodes[node.index()]) {
         m_devices = m_meaning.solution ? m_meaning.solution->devices : DeviceGroup{};
         for (const SlotMeaning& slot : m_meaning.inputs) {
             m_inputs.push_back(slot.layout);
@@ -64,7 +66,7 @@ public:
             if (candidate.changes.size() > 1 && !good.empty())
                 continue;
             const NodeSolution solution = solve(candidate);
-            if (!solution.problems.empty())
+            if (!solution.problems.empty() || !takePart(solution))
                 continue;
             candidate.bytes = inputBytes(candidate) + outputBytes(solution);
             good.push_back(std::move(candidate));
@@ -86,6 +88,7 @@ private:
 
     void collect() {
         Candidate all;
+        std::vector<Candidate> wholes;
         for (std::size_t slot = 0; slot < m_node.inputs.size() && slot < m_inputs.size(); ++slot) {
             const LayoutRef& layout = m_inputs[slot];
             // A whole tensor that is on some of the node's devices only can be sent to the others.
@@ -101,10 +104,12 @@ private:
                     m_candidates.push_back(
                         {{{slot, m_pool.intern(gathered(*layout, d))}},
                          "`" + nameOf(slot) + "` along dimension " + std::to_string(d)});
-            m_candidates.push_back({{{slot, whole}}, "`" + nameOf(slot) + "`"});
+            wholes.push_back({{{slot, whole}}, "`" + nameOf(slot) + "`"});
             all.changes.emplace_back(slot, whole);
             all.what += (all.what.empty() ? "`" : " and `") + nameOf(slot) + "`";
         }
+        // Of equal price, what leaves more of it split comes first.
+        std::ranges::move(wholes, std::back_inserter(m_candidates));
         if (all.changes.size() > 1)
             m_candidates.push_back(std::move(all));
     }
@@ -118,6 +123,15 @@ private:
         for (const ValueId output : m_node.outputs)
             outputs.push_back(output ? &m_analysis.shapes->of(output) : &none);
         return solveNode(m_analysis.rules->of(m_node.id), m_devices, inputs, outputs, m_pool);
+    }
+
+    bool takePart(const NodeSolution& solution) const {
+        return std::all_of(solution.natural.begin(), solution.natural.end(),
+                           [&](const LayoutRef& natural) {
+                               return !natural || std::includes(natural->devices().begin(),
+                                                                natural->devices().end(),
+                                                                m_wanted.begin(), m_wanted.end());
+                           });
     }
 
     std::int64_t bytesOf(const std::vector<SourcePiece>& pieces, ReduceKind reduce,
@@ -198,7 +212,7 @@ private:
     }
 
     const Analysis& m_analysis;
-    const MeaningProblem& m_problem;
+    DeviceGroup m_wanted;
     LayoutPool& m_pool;
     const NodeInfo& m_node;
     const NodeMeaning& m_meaning;
@@ -211,7 +225,12 @@ private:
 
 std::vector<Fix> findFixes(const Analysis& analysis, const MeaningProblem& problem,
                            LayoutPool& pool) {
-    return FixFinder(analysis, problem, pool).run();
+    return FixFinder(analysis, problem.node, {}, pool).run();
+}
+
+std::vector<Fix> findFixesOfIdle(const Analysis& analysis, NodeId node, const DeviceGroup& wanted,
+                                 LayoutPool& pool) {
+    return FixFinder(analysis, node, wanted, pool).run();
 }
 
 }  // namespace shardwright

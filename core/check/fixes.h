@@ -10,4 +10,8 @@ namespace shardwright {
 std::vector<Fix> findFixes(const Analysis& analysis, const MeaningProblem& problem,
                            LayoutPool& pool);
 
+/// Likewise such specs that let all of `wanted` take part in what the node computes.
+std::vector<Fix> findFixesOfIdle(const Analysis& analysis, NodeId node, const DeviceGroup& wanted,
+                                 LayoutPool& pool);
+
 }  // namespace shardwright

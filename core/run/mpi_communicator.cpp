@@ -3,23 +3,14 @@
 
 #include "model/shapes.h"
 #include "run/call_header.h"
-#include "run/plugins.h"
 #include "run/reduce.h"
 #include "run/string_pool.h"
 #include "run/thread_meeting.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <cmath>
-#include <condition_variable>
 #include <cstring>
-#include <functional>
-#include <mutex>
 #include <numeric>
-#include <thread>
-
-#include <unistd.h>
 
 namespace shardwright {
 
@@ -34,191 +25,6 @@ std::size_t sum(MpiGroup::Counts counts) {
 std::byte* bytesOf(void* data) {
     return static_cast<std::byte*>(data);
 }
-
-/// Connections that can fail: what all communicators of a process share.
-class Connection {
-public:
-    Connection(MpiLibrary& mpi, int count)
-        : library(mpi), m_count(count), m_spins(count <= coreCount() ? 2000 : 0) {
-        std::vector<int> ranks(static_cast<std::size_t>(count));
-        std::iota(ranks.begin(), ranks.end(), 0);
-        m_silence.resize(ranks.size());
-        all = library.group(ranks);
-    }
-
-    /// Waits until what was started on `group` is complete.
-    Result<void> wait(MpiGroup& group) {
-        using Clock = std::chrono::steady_clock;
-        Clock::time_point yieldUntil;
-        for (int i = 0; !group.finished(); ++i) {
-            if (i % 8 == 0)
-                takeNotes();
-            if (m_poisoned.load(std::memory_order_acquire))
-                return reason();
-            if (i < m_spins)
-                continue;
-            const auto now = Clock::now();
-            if (i == m_spins)
-                yieldUntil = now + std::chrono::microseconds(500);
-            if (now < yieldUntil)
-                std::this_thread::yield();
-            else  // What takes long need not be noticed at once.
-                usleep(now < yieldUntil + std::chrono::milliseconds(20) ? 50 : 500);
-        }
-        return {};
-    }
-
-    void poison(const std::string& why) {
-        if (!fail(why))
-            return;
-        for (int rank = 0; rank < m_count; ++rank)
-            if (rank != library.rank())
-                all->sendNote(rank, kFailed + why);
-    }
-
-    // A note begins with what it is.
-    static constexpr char kFailed = 'f', kAlive = 'a', kTold = 't';
-
-    void takeNotes() {
-        while (auto note = all->takeNote()) {
-            const std::lock_guard lock(m_mutex);
-            const char kind = note->text.empty() ? kAlive : note->text.front();
-            if (kind == kTold)
-                m_told.push_back(note->text.substr(1));
-            else if (kind == kFailed)
-                failLocked(note->text.substr(1));
-            if (note->from >= 0 && note->from < m_count)
-                m_silence[static_cast<std::size_t>(note->from)] = 0;
-        }
-    }
-
-    std::vector<std::string> told() {
-        const std::lock_guard lock(m_mutex);
-        return std::exchange(m_told, {});
-    }
-
-    /// `seconds` have gone by. The first process whose silence is longer than the limit; the first
-    /// one is waited for a little longer, so that it is the one to report.
-    std::optional<int> silent(double seconds, double limit) {
-        const std::lock_guard lock(m_mutex);
-        for (int rank = 0; rank < m_count; ++rank) {
-            double& silence = m_silence[static_cast<std::size_t>(rank)];
-            const bool watched = rank != library.rank() && (rank == 0 || library.rank() == 0);
-            silence = watched ? silence + seconds : 0;
-            if (limit > 0 && silence > limit + (rank == 0 ? 5 : 0))
-                return rank;
-        }
-        return std::nullopt;
-    }
-
-    Result<void> alive() {
-        return m_poisoned.load(std::memory_order_acquire) ? Result<void>(reason()) : Result<void>();
-    }
-
-    MpiLibrary& library;
-    std::unique_ptr<MpiGroup> all;
-    int count() const { return m_count; }
-
-private:
-    static int coreCount() { return static_cast<int>(std::thread::hardware_concurrency()); }
-
-    bool fail(const std::string& why) {
-        const std::lock_guard lock(m_mutex);
-        return failLocked(why);
-    }
-    bool failLocked(const std::string& why) {
-        if (m_poisoned.load(std::memory_order_relaxed))
-            return false;
-        m_reason = why;
-        m_poisoned.store(true, std::memory_order_release);
-        return true;
-    }
-    Error reason() {
-        const std::lock_guard lock(m_mutex);
-        return Error{m_reason, {}};
-    }
-
-    const int m_count, m_spins;
-    std::mutex m_mutex;
-    std::atomic<bool> m_poisoned{false};
-    std::string m_reason;
-    std::vector<std::string> m_told;
-    std::vector<double> m_silence;  ///< Seconds, by rank.
-};
-
-/// Says every half second that this process is alive, and listens whether the others are. The first
-/// process hears all, and all hear the first. A thread of its own does it: whoever runs a long
-/// kernel, loads a model or waits for others is alive.
-class Pulse {
-public:
-    explicit Pulse(std::shared_ptr<Connection> connection)
-        : m_connection(std::move(connection)), m_thread([this] { beat(); }) {}
-    ~Pulse() {
-        {
-            const std::lock_guard lock(m_mutex);
-            m_ended = true;
-        }
-        m_changed.notify_all();
-        m_thread.join();
-    }
-
-    void watch(double seconds, std::function<void(const std::string&)> giveUp) {
-        const std::lock_guard lock(m_mutex);
-        m_limit = seconds;
-        m_giveUp = std::move(giveUp);
-    }
-
-private:
-    static constexpr double kBeat = 0.5, kLastWords = 5;
-
-    void beat() {
-        using Clock = std::chrono::steady_clock;
-        auto last = Clock::now();
-        double sinceFailed = -1;
-        std::string reason;
-        std::unique_lock lock(m_mutex);
-        while (!m_changed.wait_for(lock, std::chrono::duration<double>(kBeat),
-                                   [&] { return m_ended; })) {
-            const auto limit = m_limit;
-            const auto giveUp = m_giveUp;
-            lock.unlock();
-            const auto now = Clock::now();
-            // Whoever was stopped himself has heard nothing meanwhile.
-            const double seconds =
-                std::min(2 * kBeat, std::chrono::duration<double>(now - last).count());
-            last = now;
-            say();
-            m_connection->takeNotes();
-            if (sinceFailed >= 0) {
-                sinceFailed += seconds;
-                if (sinceFailed > kLastWords && giveUp)
-                    giveUp(reason);
-            } else if (const auto rank = m_connection->silent(seconds, limit)) {
-                reason = "process " + std::to_string(*rank) +
-                         " of the run hangs: it has given no sign of life for " +
-                         std::to_string(std::lround(limit)) + " s";
-                m_connection->poison(reason);
-                sinceFailed = 0;
-            }
-            lock.lock();
-        }
-    }
-
-    void say() {
-        const int own = m_connection->library.rank();
-        for (int rank = 0; rank < m_connection->count(); ++rank)
-            if (rank != own && (rank == 0 || own == 0))
-                m_connection->all->sendNote(rank, std::string(1, Connection::kAlive));
-    }
-
-    const std::shared_ptr<Connection> m_connection;
-    std::mutex m_mutex;
-    std::condition_variable m_changed;
-    bool m_ended = false;
-    double m_limit = 0;
-    std::function<void(const std::string&)> m_giveUp;
-    std::thread m_thread;
-};
 
 /// One device group and its communicator of MPI.
 struct Seat {
@@ -237,7 +43,7 @@ struct State {
 
 class MpiCommunicator : public Communicator {
 public:
-    MpiCommunicator(std::shared_ptr<Connection> connection, std::size_t small)
+    MpiCommunicator(std::shared_ptr<MpiConnection> connection, std::size_t small)
         : m_connection(std::move(connection)), m_small(small),
           m_device(m_connection->library.rank()) {}
 
@@ -559,7 +365,7 @@ private:
 
     static constexpr std::size_t kLine = 64;
 
-    std::shared_ptr<Connection> m_connection;
+    std::shared_ptr<MpiConnection> m_connection;
     const std::size_t m_small;
     const DeviceId m_device;
     std::unique_ptr<State> m_state = std::make_unique<State>();
@@ -569,102 +375,11 @@ private:
     std::int64_t m_waited = 0;
 };
 
-class MpiProcesses : public RunProcesses {
-public:
-    MpiProcesses(MpiLibrary& library, int count, std::size_t small)
-        : m_connection(std::make_shared<Connection>(library, count)), m_small(small) {}
-
-    int rank() const override { return m_connection->library.rank(); }
-    int size() const override { return m_connection->count(); }
-    std::string name() const override { return m_connection->library.version(); }
-
-    Result<std::string> broadcast(std::string bytes) override {
-        MpiGroup& all = *m_connection->all;
-        std::uint64_t size = bytes.size();
-        all.broadcast(bytesOf(&size), sizeof size, 0);
-        if (auto done = wait(); !done)
-            return done.error();
-        bytes.resize(size);
-        all.broadcast(bytesOf(bytes.data()), bytes.size(), 0);
-        if (auto done = wait(); !done)
-            return done.error();
-        return bytes;
-    }
-
-    Result<std::vector<std::string>> gather(std::string bytes) override {
-        MpiGroup& all = *m_connection->all;
-        const auto n = static_cast<std::size_t>(size());
-        const std::uint64_t own = bytes.size();
-        std::vector<std::uint64_t> sizes(n);
-        all.allGather(reinterpret_cast<const std::byte*>(&own), bytesOf(sizes.data()),
-                      Counts(n, sizeof own));
-        if (auto done = wait(); !done)
-            return done.error();
-        std::vector<std::string> gathered(rank() == 0 ? n : 0);
-        for (std::size_t r = 1; r < gathered.size(); ++r) {
-            gathered[r].resize(sizes[r]);
-            all.receive(bytesOf(gathered[r].data()), sizes[r], static_cast<int>(r));
-        }
-        if (rank() > 0)
-            all.send(bytesOf(bytes.data()), bytes.size(), 0);
-        if (auto done = wait(); !done)
-            return done.error();
-        if (rank() == 0)
-            gathered[0] = std::move(bytes);
-        return gathered;
-    }
-
-    std::unique_ptr<Communicator> communicator() override {
-        return std::make_unique<MpiCommunicator>(m_connection, m_small);
-    }
-    void poison(const std::string& reason) override { m_connection->poison(reason); }
-    void tell(std::string bytes) override {
-        m_connection->all->sendNote(0, Connection::kTold + bytes);
-    }
-    std::vector<std::string> told() override {
-        m_connection->takeNotes();
-        return m_connection->told();
-    }
-    void watchOthers(double seconds, std::function<void(const std::string&)> giveUp) override {
-        if (size() < 2)
-            return;
-        if (!m_pulse)
-            m_pulse = std::make_unique<Pulse>(m_connection);
-        m_pulse->watch(seconds, std::move(giveUp));
-    }
-
-private:
-    Result<void> wait() {
-        auto alive = m_connection->alive();
-        return alive ? m_connection->wait(*m_connection->all) : alive;
-    }
-
-    std::shared_ptr<Connection> m_connection;
-    const std::size_t m_small;
-    std::unique_ptr<Pulse> m_pulse;
-};
-
 }  // namespace
 
-Result<MpiLibrary*> loadMpi() {
-    auto library = findPlugin("mpi");
-    if (!library)
-        return Error{"this installation has no MPI: " + library.error().message +
-                         " (it is built where Open MPI's headers are: packaging/setup.sh "
-                         "installs them)",
-                     library.error().place};
-    auto entry = loadPlugin(*library, "shardwrightMpi");
-    if (!entry)
-        return entry.error();
-    std::string error;
-    MpiLibrary* mpi = reinterpret_cast<MpiEntry*>(*entry)(error);
-    if (!mpi)
-        return Error{error, library->string()};
-    return mpi;
-}
-
-std::unique_ptr<RunProcesses> connectMpi(MpiLibrary& library, int count, std::size_t small) {
-    return std::make_unique<MpiProcesses>(library, count > 0 ? count : library.size(), small);
+std::unique_ptr<Communicator> makeMpiCommunicator(std::shared_ptr<MpiConnection> connection,
+                                                  std::size_t small) {
+    return std::make_unique<MpiCommunicator>(std::move(connection), small);
 }
 
 }  // namespace shardwright

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "run/mpi_library.h"
-#include "run/run_processes.h"
+#include "run/communicator.h"
+#include "run/mpi_connection.h"
 
 namespace shardwright {
 
-/// The plug-in, initialised. Errors: it is not there, its libraries cannot be loaded, MPI refuses.
-Result<MpiLibrary*> loadMpi();
-
-/// Connects the first `count` processes, device d being rank d (0: all processes). They all call
-/// it, and the library outlives it.
-///
 /// MPI moves the data (MPI_Ialltoallv, MPI_Iallgatherv, MPI_Ibcast and messages, on one MPI
 /// communicator a device group); sums are made here, in the order of the devices, as threads make
 /// them, so that both transports give the same bits. MPI_Allreduce would choose the order by size
@@ -24,7 +18,7 @@ Result<MpiLibrary*> loadMpi();
 ///
 /// After a poison, waiting calls give up at once, and what they had begun in MPI is left as it is:
 /// such a process can only end.
-std::unique_ptr<RunProcesses> connectMpi(MpiLibrary& library, int count = 0,
-                                         std::size_t small = 16 * 1024);
+std::unique_ptr<Communicator> makeMpiCommunicator(std::shared_ptr<MpiConnection> connection,
+                                                  std::size_t small);
 
 }  // namespace shardwright

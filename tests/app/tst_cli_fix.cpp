@@ -118,6 +118,37 @@ private slots:
         QCOMPARE(run.json()["predicted"], run.json()["executed"]);
     }
 
+    void whatComesFirstIsMendedFirst() {
+        // Each half lies on devices that have nothing of the other: there is no sum.
+        QFile model(file("halves.onnx"));
+        QVERIFY(model.open(QIODevice::WriteOnly));
+        const std::string bytes = ModelBuilder{}
+                                      .input("x", {4, 8})
+                                      .ints("zero", {0})
+                                      .ints("four", {4})
+                                      .ints("eight", {8})
+                                      .ints("axis", {1})
+                                      .op("Relu", {"x"}, {"r"}, "relu")
+                                      .op("Slice", {"r", "zero", "four", "axis"}, {"a"}, "low")
+                                      .op("Slice", {"r", "four", "eight", "axis"}, {"b"}, "high")
+                                      .op("Add", {"a", "b"}, {"y"}, "sum")
+                                      .output("y", {4, 4})
+                                      .bytes();
+        model.write(bytes.data(), static_cast<qint64>(bytes.size()));
+        model.close();
+        QCOMPARE(runCli({"annotate", model.fileName(), "--mesh", "tp=4", "--shard", "x:1=tp", "-o",
+                         file("split.onnx")})
+                     .exitCode,
+                 0);
+        const CliResult fixed = runCli({"fix", file("split.onnx"), "-o", file("mended.onnx")});
+        QCOMPARE(QString(fixed.out), QString("SW312 Gather `r` at `low` (128 bytes)\n"
+                                             "SW312 Gather `r` at `high` (128 bytes)\n"));
+        QCOMPARE(fixed.exitCode, 0);
+        // Both halves need the same: one all-gather.
+        const QJsonObject comm = runCli({"comm", file("mended.onnx"), "--format", "json"}).json();
+        QCOMPARE(comm["total_bytes"].toInt(), 128);
+    }
+
     void aStageWithoutDevicesIsTold() {
         QCOMPARE(runCli({"annotate", m_mlp, "--mesh", "tp=2", "--stage", "mm1=0", "--stage",
                          "mm2=1", "-o", file("stages.onnx")})

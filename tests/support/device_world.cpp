@@ -3,7 +3,7 @@
 
 #include "run/cuda_mover.h"
 #include "run/gpus.h"
-#include "run/mpi_communicator.h"
+#include "run/mpi_processes.h"
 #include "support/device_memory_end.h"
 #include "support/fake_cuda.h"
 

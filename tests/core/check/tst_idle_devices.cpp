@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SW312: inputs that are split over different axes meet on some of their devices only.
 #include "core/plan/plan_case.h"
+#include "support/analysed.h"
 
 #include <QtTest>
 
@@ -23,6 +24,24 @@ std::vector<std::string> idle(const Analysis& analysis) {
         if (diagnostic.code == "SW312")
             found.push_back(diagnostic.message);
     return found;
+}
+
+/// A line for each fix: its title, or what it leaves unmended.
+std::vector<std::string> fixesTried(const Analysis& analysis) {
+    std::vector<std::string> lines;
+    for (const Diagnostic& diagnostic : analysis.diagnostics) {
+        if (diagnostic.code != "SW312")
+            continue;
+        for (const Fix& fix : diagnostic.fixes) {
+            Document document = analysis.document;
+            apply(document.annotations, fix.edit);
+            const auto mended = analysed(document);
+            lines.push_back(fix.title + errorsOf(*mended));
+            for (const std::string& message : idle(*mended))
+                lines.back() += message;
+        }
+    }
+    return lines;
 }
 
 }  // namespace
@@ -63,6 +82,38 @@ private slots:
         QCOMPARE(found.size(), std::size_t{1});
         QVERIFY2(found[0].find("on devices 0, 1 only; devices 2, 3") != std::string::npos,
                  found[0].c_str());
+    }
+
+    void eachFixLetsAllDevicesCompute() {
+        using Lines = std::vector<std::string>;
+        const auto products = PlanCase(twoProducts(), "tp=2,dp=2")
+                                  .shard("w1@mm1:1=tp")
+                                  .shard("w2@mm2:0=dp")
+                                  .analyse();
+        QCOMPARE(fixesTried(*products), Lines({"Keep `w2` whole at `mm2` (1024 bytes)",
+                                               "Gather `h` at `mm2` (1792 bytes)"}));
+        ModelBuilder model;
+        model.input("x", {8, 16}).ints("from", {0}).ints("to", {8}).ints("axis", {1});
+        model.op("Slice", {"x", "from", "to", "axis"}, {"y"}, "half").output("y", {8, 8});
+        const auto slice = PlanCase(model, "dp=2,tp=2").shard("x:0=dp,1=tp").analyse();
+        QCOMPARE(fixesTried(*slice), Lines({"Keep `x` along dimension 1 whole at `half` (free)",
+                                            "Keep `x` whole at `half` (free)"}));
+    }
+
+    void whereTheResultIsWantedDoesNotSayWhoComputes() {
+        QVERIFY(idle(*PlanCase(twoProducts(), "tp=2")
+                          .shard("w1@mm1:1=tp")
+                          .shard("w2@mm2:0=tp")
+                          .layout("y", "mm2", -1, {DeviceGroup{0}})
+                          .analyse())
+                    .empty());
+        QCOMPARE(idle(*PlanCase(twoProducts(), "tp=2,dp=2")
+                           .shard("w1@mm1:1=tp")
+                           .shard("w2@mm2:0=dp")
+                           .shard("y@mm2:replicated")
+                           .analyse())
+                     .size(),
+                 std::size_t{1});
     }
 
     void anInputOnFewerDevicesIsMeantSo() {
