@@ -74,7 +74,7 @@ int plan(const Common& common, const PlanArguments& arguments) {
         return fail(model.error());
     if (const auto unknown = unknownBinding(**model, options->bindings))
         return fail(*unknown);
-    const Document document{*model, Annotations::fromModel(**model)};
+    const Document document{*model, (*model)->annotations()};
     auto meant = configurationMeant(document.annotations, common.configuration);
     if (!meant)
         return fail(meant.error());

@@ -113,7 +113,7 @@ Result<std::shared_ptr<const Analysis>> analyse(const RuleArguments& arguments,
     const auto model = modelOf(arguments, own ? *own : Registry::standard());
     if (!model)
         return model.error();
-    Document document{*model, Annotations::fromModel(**model)};
+    Document document{*model, (*model)->annotations()};
     if (!arguments.mesh.empty() || !arguments.shards.empty()) {
         const auto shapes = ShapeTable::build(*model, {});
         LayoutPool pool;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 namespace shardwright {
@@ -35,11 +36,18 @@ std::string chooseConfiguration(const std::vector<std::string>& names, const std
     return names.size() > 1 && hasDefault ? "default" : names.front();
 }
 
-void sortDiagnostics(std::vector<Diagnostic>& diagnostics) {
-    std::stable_sort(diagnostics.begin(), diagnostics.end(),
-                     [](const Diagnostic& a, const Diagnostic& b) {
-                         return std::pair(a.severity, a.node) < std::pair(b.severity, b.node);
-                     });
+/// Each is moved once: a large model has thousands.
+std::vector<Diagnostic> sorted(std::vector<Diagnostic> diagnostics) {
+    std::vector<std::size_t> order(diagnostics.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+        return std::pair(diagnostics[i].severity, diagnostics[i].node);
+    });
+    std::vector<Diagnostic> result;
+    result.reserve(order.size());
+    for (const std::size_t i : order)
+        result.push_back(std::move(diagnostics[i]));
+    return result;
 }
 
 void append(std::vector<Diagnostic>& to, std::vector<Diagnostic> more) {
@@ -107,7 +115,7 @@ struct Analyser::Impl {
             std::ranges::copy_if(*known, std::back_inserter(piece->diagnostics),
                                  [&](const Diagnostic& d) { return piece->covers(d.node); });
         append(piece->diagnostics, diagnoseMeaning(*piece, meanings->pool(), *words, piece->piece));
-        sortDiagnostics(piece->diagnostics);
+        piece->diagnostics = sorted(std::move(piece->diagnostics));
         first.deliver(std::move(piece));
     }
 };
@@ -150,7 +158,7 @@ Result<std::shared_ptr<const Analysis>> Analyser::run(const Document& document,
     analysis->diagnostics = m_impl->modelDiagnostics;
     append(analysis->diagnostics, analysis->annotations.diagnostics);
     append(analysis->diagnostics, diagnoseMeaning(*analysis, pool, *m_impl->words));
-    sortDiagnostics(analysis->diagnostics);
+    analysis->diagnostics = sorted(std::move(analysis->diagnostics));
     return std::shared_ptr<const Analysis>(std::move(analysis));
 }
 

@@ -151,7 +151,7 @@ Result<std::shared_ptr<const Analysis>> analyse(const Json& json, bool wholeInpu
     auto model = Model::fromBytes(proto->SerializeAsString());
     if (!model)
         return model.error();
-    Document document{*model, Annotations::fromModel(**model)};
+    Document document{*model, (*model)->annotations()};
     Analyser analyser;
     return analyser.run(document, {});
 }

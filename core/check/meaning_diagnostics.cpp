@@ -59,6 +59,7 @@ public:
             if (!words.diagnostics.empty())
                 m_known.nodes.emplace(place, std::move(words.diagnostics));
         }
+        m_result.reserve(m_known.nodes.size() + m_analysis.communication.entries.size());
         for (const auto& [place, diagnostics] : m_known.nodes)
             tell(diagnostics);
         tellOfExtended();
@@ -195,10 +196,10 @@ private:
     /// A stage without devices changes nothing: its nodes run where their inputs are.
     void tellOfUnboundStages() {
         std::map<int, std::pair<int, bool>> stages;  // Nodes, and whether a spec gives it devices.
-        for (const NodeId id : m_analysis.graph().main().nodes) {
-            const auto& specs = m_analysis.annotations.nodes[id.index()];
-            if (!specs || specs->stage < 0)
+        for (const NodeId id : m_analysis.annotations.staged) {
+            if (node(id).graph != m_analysis.graph().main().id)
                 continue;
+            const auto& specs = m_analysis.annotations.nodes[id.index()];
             auto& [nodes, bound] = stages[specs->stage];
             ++nodes;
             bound = bound || std::any_of(specs->specs.begin(), specs->specs.end(),
@@ -220,26 +221,19 @@ private:
 
     /// One line for the whole model: bodies run as the nodes that hold them are split.
     void tellOfSpecsInBodies() {
-        const GraphIndex& graph = m_analysis.graph();
-        NodeId first;
-        int nodes = 0;
-        for (const NodeInfo& node : graph.nodes) {
-            const auto& specs = m_analysis.annotations.nodes[node.id.index()];
-            if (node.graph == graph.main().id || !specs || specs->specs.empty())
-                continue;
-            if (nodes++ == 0)
-                first = node.id;
-        }
-        if (nodes == 0 || !m_analysis.covers(first))
+        const auto& nodes = m_analysis.annotations.inBodies;
+        if (nodes.empty() || !m_analysis.covers(nodes.front()))
             return;
+        const NodeId first = nodes.front();
         Diagnostic d;
         d.code = "SW311";
         d.severity = Severity::Warning;
         d.node = first;
-        d.message = nodeTitle(m_analysis, first) +
-                    "its specs change nothing: it is inside of a body, which runs as the node that "
-                    "holds it is split" +
-                    (nodes > 1 ? " (and " + std::to_string(nodes - 1) + " more)" : "");
+        d.message =
+            nodeTitle(m_analysis, first) +
+            "its specs change nothing: it is inside of a body, which runs as the node that "
+            "holds it is split" +
+            (nodes.size() > 1 ? " (and " + std::to_string(nodes.size() - 1) + " more)" : "");
         m_result.push_back(std::move(d));
     }
 
@@ -255,7 +249,8 @@ private:
             d.message = nodeTitle(m_analysis, entry.node) + entry.cause;
             return d;
         }
-        d.message = collectiveName(entry.kind);
+        d.message.reserve(entry.cause.size() + 100);  // There are thousands of them.
+        d.message += collectiveName(entry.kind);
         for (std::size_t i = 0; i < entry.axes.size(); ++i)
             d.message +=
                 (i ? "+" : " over ") + mesh().axes[static_cast<std::size_t>(entry.axes[i])].name;

@@ -103,6 +103,7 @@ public:
         }
         m_cache.early.clear();
         m_cache.revision = m_meaning.revision;
+        m_result.entries.reserve(m_cache.nodes.size());
         for (const auto& [place, reshards] : m_cache.nodes)
             take(reshards);
         return std::move(m_result);

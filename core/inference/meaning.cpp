@@ -57,7 +57,7 @@ struct Completion {
     std::shared_ptr<const ShapeTable> shapes;
     std::shared_ptr<const RuleTable> rules;
     Configuration configuration;
-    std::vector<std::shared_ptr<const NodeSpecs>> specs;
+    NodeSpecsArray specs;
     std::map<int, DeviceGroup> stages;
     Meaning meaning;
 
@@ -219,19 +219,19 @@ private:
     /// Nodes whose own words, or whose stage's devices, have changed.
     void addChanges() {
         const auto& specs = m_in.annotations->nodes;
-        for (std::size_t i = 0; i < specs.size(); ++i)
-            if (specs[i] != m_basis->specs[i])
-                m_agenda.add(positionOf(NodeId(i)));
+        NodeSpecsArray::compare(specs, m_basis->specs,
+                                [&](std::size_t node) { m_agenda.add(positionOf(NodeId(node))); });
         if (m_stages == m_basis->stages)
             return;
         const auto devicesOf = [](const std::map<int, DeviceGroup>& stages, int stage) {
             const auto it = stages.find(stage);
             return it == stages.end() ? DeviceGroup{} : it->second;
         };
-        for (std::size_t i = 0; i < specs.size(); ++i)
-            if (specs[i] &&
-                devicesOf(m_stages, specs[i]->stage) != devicesOf(m_basis->stages, specs[i]->stage))
-                m_agenda.add(positionOf(NodeId(i)));
+        for (const NodeId node : m_in.annotations->staged) {
+            const int stage = specs[node.index()]->stage;
+            if (devicesOf(m_stages, stage) != devicesOf(m_basis->stages, stage))
+                m_agenda.add(positionOf(node));
+        }
     }
 
     void addReaders(ValueId value) {
@@ -282,10 +282,10 @@ private:
     /// Stages without devices of their own in the metadata run on the union of their nodes'
     /// explicit specs.
     void bindStages() {
-        for (const NodeId node : m_graph.main().nodes) {
-            const NodeSpecs* specs = specsOf(node);
-            if (!specs || specs->stage < 0)
+        for (const NodeId node : m_in.annotations->staged) {
+            if (m_graph.node(node).graph != m_graph.main().id)
                 continue;
+            const NodeSpecs* specs = specsOf(node);
             DeviceGroup& devices = m_stages[specs->stage];
             const DeviceGroup bound = m_in.configuration->stageDevices(specs->stage);
             if (!bound.empty()) {

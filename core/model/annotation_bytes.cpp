@@ -41,14 +41,15 @@ Result<Annotations> annotationsFromBytes(std::string_view bytes, const Model& mo
     annotations.configurations.assign(proto.configuration().begin(), proto.configuration().end());
     for (const auto& entry : proto.metadata_props())
         annotations.metadata[entry.key()] = entry.value();
-    annotations.nodes.resize(nodes);
+    NodeAnnotations::Editor edited(nodes);
     for (std::size_t i = 0; i < nodes; ++i) {
         const auto& configurations =
             proto.graph().node(static_cast<int>(i)).device_configurations();
         if (!configurations.empty())
-            annotations.nodes[i] = std::make_shared<const NodeAnnotation>(configurations.begin(),
-                                                                          configurations.end());
+            edited.edit(i) = std::make_shared<const NodeAnnotation>(configurations.begin(),
+                                                                    configurations.end());
     }
+    annotations.nodes = std::move(edited).finish();
     return annotations;
 }
 

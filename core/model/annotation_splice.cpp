@@ -153,7 +153,7 @@ class Splicer {
 public:
     Splicer(const Model& model, const Annotations& annotations)
         : m_model(model), m_index(model.graph()), m_annotations(annotations) {
-        const Annotations before = Annotations::fromModel(model);
+        const Annotations before = model.annotations();
         m_changed.resize(m_index.nodes.size(), false);
         m_touched.resize(m_index.graphs.size(), false);
         for (const NodeId id : changedNodes(before, annotations)) {

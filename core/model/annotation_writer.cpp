@@ -84,7 +84,7 @@ void writeModelFields(const Annotations& before, const Annotations& after,
 }
 
 void writeAnnotations(const Model& model, const Annotations& annotations, onnx::ModelProto& proto) {
-    const Annotations before = Annotations::fromModel(model);
+    const Annotations before = model.annotations();
     writeModelFields(before, annotations, proto);
     const std::vector<NodeId> changed = changedNodes(before, annotations);
     if (changed.empty())

@@ -26,22 +26,22 @@ Annotations& Annotations::operator=(const Annotations&) = default;
 Annotations& Annotations::operator=(Annotations&&) noexcept = default;
 Annotations::~Annotations() = default;
 
-Annotations Annotations::fromModel(const Model& model) {
+Annotations Annotations::fromProto(const onnx::ModelProto& proto, const GraphIndex& graph) {
     Annotations annotations;
-    const onnx::ModelProto& proto = model.proto();
     annotations.configurations.assign(proto.configuration().begin(), proto.configuration().end());
     for (const auto& entry : proto.metadata_props()) {
         if (entry.key().starts_with(kMetadataPrefix))
             annotations.metadata.emplace(entry.key(), entry.value());
     }
     annotations.irVersion = proto.ir_version();
-    annotations.nodes.resize(model.graph().nodes.size());
-    for (const NodeInfo& node : model.graph().nodes) {
+    NodeAnnotations::Editor nodes(graph.nodes.size());
+    for (const NodeInfo& node : graph.nodes) {
         const auto& list = node.proto->device_configurations();
         if (!list.empty())
-            annotations.nodes[node.id.index()] =
+            nodes.edit(node.id.index()) =
                 std::make_shared<const NodeAnnotation>(list.begin(), list.end());
     }
+    annotations.nodes = std::move(nodes).finish();
     return annotations;
 }
 

@@ -66,7 +66,7 @@ Result<Document> Document::open(const fs::path& path, const CancelToken& cancel)
     if (!model)
         return model.error();
     Document document{std::move(model).value(), {}};
-    document.annotations = Annotations::fromModel(*document.model);
+    document.annotations = document.model->annotations();
     return document;
 }
 
@@ -78,7 +78,7 @@ onnx::ModelProto Document::toProto() const {
 
 Result<std::string> Document::toBytes() const {
     if (annotations.irVersion <= model->proto().ir_version() &&
-        annotations.sameAs(Annotations::fromModel(*model)))
+        annotations.sameAs(model->annotations()))
         return model->bytes();
     if (model->format() == Model::Format::Text) {
         std::string text;

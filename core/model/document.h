@@ -3,6 +3,7 @@
 
 #include "model/cancel.h"
 #include "model/graph.h"
+#include "model/persistent_array.h"
 #include "model/result.h"
 
 #include <filesystem>
@@ -18,6 +19,37 @@ class NodeDeviceConfigurationProto;
 }  // namespace onnx
 
 namespace shardwright {
+
+using NodeAnnotation = std::vector<onnx::NodeDeviceConfigurationProto>;
+using NodeAnnotations = PersistentArray<std::shared_ptr<const NodeAnnotation>>;
+
+/// All that an edit can change, as protobuf messages, so that what nobody edits is written back
+/// as it was. A value: cheap to copy (node annotations are shared), compared by content.
+struct Annotations {
+    std::vector<onnx::DeviceConfigurationProto> configurations;
+    /// metadata_props entries under our keys (`shardwright.mesh.<configuration>` and the like).
+    std::map<std::string, std::string> metadata;
+    NodeAnnotations nodes;  ///< By NodeId; null = none.
+    /// The IR version of the file, or a later one that an edit asks for. Saving annotations that
+    /// were changed raises it by itself.
+    std::int64_t irVersion = 0;
+
+    Annotations();
+    Annotations(const Annotations&);
+    Annotations(Annotations&&) noexcept;
+    Annotations& operator=(const Annotations&);
+    Annotations& operator=(Annotations&&) noexcept;
+    ~Annotations();
+
+    /// As a message has them, whose graph `graph` is.
+    static Annotations fromProto(const onnx::ModelProto& proto, const GraphIndex& graph);
+    /// Equal as serialised messages, whatever the IR version.
+    bool sameAs(const Annotations&) const;
+};
+
+/// Whether two node annotations say the same; null and empty do.
+bool sameAnnotation(const std::shared_ptr<const NodeAnnotation>& a,
+                    const std::shared_ptr<const NodeAnnotation>& b);
 
 /// The immutable part of an open model: everything but annotations. Shared by snapshots.
 class Model {
@@ -35,6 +67,7 @@ public:
 
     const onnx::ModelProto& proto() const { return *m_proto; }  ///< With the annotations as opened.
     const GraphIndex& graph() const { return m_graph; }
+    const Annotations& annotations() const { return m_annotations; }  ///< As the file has them.
     const std::filesystem::path& path() const { return m_path; }
     const std::string& bytes() const { return m_bytes; }  ///< The file as read.
     Format format() const { return m_format; }
@@ -43,40 +76,11 @@ private:
     Model();
     std::unique_ptr<onnx::ModelProto> m_proto;
     GraphIndex m_graph;
+    Annotations m_annotations;
     std::filesystem::path m_path;
     std::string m_bytes;
     Format m_format = Format::Binary;
 };
-
-using NodeAnnotation = std::vector<onnx::NodeDeviceConfigurationProto>;
-
-/// All that an edit can change, as protobuf messages, so that what nobody edits is written back
-/// as it was. A value: cheap to copy (node annotations are shared), compared by content.
-struct Annotations {
-    std::vector<onnx::DeviceConfigurationProto> configurations;
-    /// metadata_props entries under our keys (`shardwright.mesh.<configuration>` and the like).
-    std::map<std::string, std::string> metadata;
-    std::vector<std::shared_ptr<const NodeAnnotation>> nodes;  ///< By NodeId; null = none.
-    /// The IR version of the file, or a later one that an edit asks for. Saving annotations that
-    /// were changed raises it by itself.
-    std::int64_t irVersion = 0;
-
-    Annotations();
-    Annotations(const Annotations&);
-    Annotations(Annotations&&) noexcept;
-    Annotations& operator=(const Annotations&);
-    Annotations& operator=(Annotations&&) noexcept;
-    ~Annotations();
-
-    /// As the file has them.
-    static Annotations fromModel(const Model&);
-    /// Equal as serialised messages, whatever the IR version.
-    bool sameAs(const Annotations&) const;
-};
-
-/// Whether two node annotations say the same; null and empty do.
-bool sameAnnotation(const std::shared_ptr<const NodeAnnotation>& a,
-                    const std::shared_ptr<const NodeAnnotation>& b);
 
 /// Prefix of every metadata key that this program writes.
 inline constexpr const char* kMetadataPrefix = "shardwright.";

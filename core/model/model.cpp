@@ -38,6 +38,7 @@ Result<std::shared_ptr<const Model>> Model::fromBytes(std::string bytes, std::fi
     if (cancel.cancelled())
         return Error{"cancelled", pathText(model->m_path)};
     model->m_graph = buildGraphIndex(*model->m_proto);
+    model->m_annotations = Annotations::fromProto(*model->m_proto, model->m_graph);
     return std::shared_ptr<const Model>(model);
 }
 

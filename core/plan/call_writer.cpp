@@ -50,7 +50,7 @@ void writeCall(const Context& context, GraphWriter& writer, const DraftStep& ste
     if (!model)
         context.refuse(step.node, "the function that it calls cannot be looked into");
     Analysis alone;
-    alone.document = {*model, Annotations::fromModel(**model)};
+    alone.document = {*model, (*model)->annotations()};
     alone.options = context.analysis.options;
     alone.shapes = ShapeTable::build(*model, {});
     const auto& own = alone.options.registry;

@@ -40,7 +40,7 @@ Result<int> devicesOf(const RunRequest& request) {
                      : Model::fromBytes(request.modelBytes, request.modelPath);
     if (!model)
         return model.error();
-    const Annotations annotations = Annotations::fromModel(**model);
+    const Annotations annotations = (*model)->annotations();
     const auto meant = configurationMeant(annotations, request.configuration);
     if (!meant)
         return meant.error();

@@ -40,7 +40,7 @@ RunStep RunSubject::load() {
                      : Model::fromBytes(request.modelBytes, request.modelPath, m_run.cancel);
     if (!model)
         return m_run.failure(Kind::Usage, model.error());
-    m_document = {*model, Annotations::fromModel(**model)};
+    m_document = {*model, (*model)->annotations()};
     m_bindings = {request.bindings, request.bindingFallback};
     if (auto unknown = unknownBinding(**model, m_bindings))
         return m_run.failure(Kind::Usage, std::move(*unknown));

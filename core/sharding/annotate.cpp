@@ -253,10 +253,9 @@ private:
         for (const NodeId node : m_touched)
             reader.read(node, &diagnostics);
         if (!m_request.stages.empty()) {
-            std::vector<std::shared_ptr<const NodeSpecs>> nodes(graph().nodes.size());
-            for (std::size_t i = 0; i < nodes.size(); ++i)
-                nodes[i] = reader.read(NodeId(i), nullptr);
-            reader.checkStages(nodes, diagnostics);
+            const DecodedAnnotations decoded =
+                decodeAnnotations(m_document, m_shapes, m_configuration, m_pool);
+            reader.checkStages(decoded.nodes, decoded.staged, diagnostics);
         }
         std::erase_if(diagnostics, [](const Diagnostic& d) {
             return d.severity != Severity::Warning && d.severity != Severity::Error;

@@ -26,7 +26,7 @@ public:
     std::shared_ptr<const NodeSpecs> read(NodeId node, std::vector<Diagnostic>* diagnostics);
 
     /// Stages of the whole model: SW402, SW403.
-    void checkStages(const std::vector<std::shared_ptr<const NodeSpecs>>& nodes,
+    void checkStages(const NodeSpecsArray& nodes, const std::vector<NodeId>& staged,
                      std::vector<Diagnostic>& diagnostics);
 
 private:
@@ -40,7 +40,7 @@ private:
 
     friend class NodeReader;
     const std::vector<Fix>& unknownFixes(const std::string& name);
-    void checkEdges(NodeId node, const std::vector<std::shared_ptr<const NodeSpecs>>& nodes,
+    void checkEdges(NodeId node, const NodeSpecsArray& nodes,
                     std::vector<Diagnostic>& diagnostics) const;
     bool lacksStage(NodeId node) const;
 };

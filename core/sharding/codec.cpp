@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace shardwright {
 
@@ -127,8 +128,9 @@ struct AnnotationCache::Impl {
     std::shared_ptr<const Model> model;
     std::vector<std::string> declared;
     Configuration configuration;
-    std::vector<std::shared_ptr<const NodeAnnotation>> annotations;
-    std::vector<std::shared_ptr<const NodeSpecs>> nodes;
+    NodeAnnotations annotations;
+    NodeSpecsArray nodes;
+    std::set<NodeId> staged, inBodies;
     std::map<std::size_t, std::vector<Diagnostic>> diagnostics;  ///< Of nodes, by NodeId.
 };
 
@@ -145,18 +147,16 @@ public:
     DecodedAnnotations run(AnnotationReader& reader) {
         if (!suits())
             reset();
-        const auto& annotations = m_document.annotations.nodes;
-        m_known.annotations.resize(annotations.size());
-        for (std::size_t i = 0; i < m_known.nodes.size() && i < annotations.size(); ++i)
-            if (m_known.annotations[i] != annotations[i])
-                read(i, reader);
+        readChanges(reader);
         DecodedAnnotations decoded;
         checkDeclarations(m_document, decoded.diagnostics);
         for (const auto& [node, diagnostics] : m_known.diagnostics)
             decoded.diagnostics.insert(decoded.diagnostics.end(), diagnostics.begin(),
                                        diagnostics.end());
         decoded.nodes = m_known.nodes;
-        reader.checkStages(decoded.nodes, decoded.diagnostics);
+        decoded.staged.assign(m_known.staged.begin(), m_known.staged.end());
+        decoded.inBodies.assign(m_known.inBodies.begin(), m_known.inBodies.end());
+        reader.checkStages(decoded.nodes, decoded.staged, decoded.diagnostics);
         return decoded;
     }
 
@@ -180,16 +180,41 @@ private:
         m_known.model = m_document.model;
         m_known.declared = configurationNames(m_document.annotations);
         m_known.configuration = m_configuration;
-        m_known.nodes.resize(m_document.graph().nodes.size());
+        const std::size_t nodes = m_document.graph().nodes.size();
+        m_known.nodes = NodeSpecsArray::Editor(nodes).finish();
+        m_known.annotations = NodeAnnotations::Editor(nodes).finish();
     }
 
-    void read(std::size_t node, AnnotationReader& reader) {
+    void readChanges(AnnotationReader& reader) {
+        NodeAnnotations::Editor sized(m_document.annotations.nodes);
+        sized.grow(m_known.nodes.size());
+        NodeAnnotations annotations = std::move(sized).finish();
+        NodeSpecsArray::Editor nodes(std::move(m_known.nodes));
+        NodeAnnotations::compare(annotations, m_known.annotations, [&](std::size_t node) {
+            nodes.edit(node) = read(NodeId(node), reader);
+        });
+        m_known.nodes = std::move(nodes).finish();
+        m_known.annotations = std::move(annotations);
+    }
+
+    std::shared_ptr<const NodeSpecs> read(NodeId id, AnnotationReader& reader) {
         std::vector<Diagnostic> diagnostics;
-        m_known.annotations[node] = m_document.annotations.nodes[node];
-        m_known.nodes[node] = reader.read(NodeId(node), &diagnostics);
+        auto specs = reader.read(id, &diagnostics);
+        const GraphIndex& graph = m_document.graph();
+        const auto note = [&](std::set<NodeId>& nodes, bool belongs) {
+            if (belongs)
+                nodes.insert(id);
+            else
+                nodes.erase(id);
+        };
+        note(m_known.staged, specs && specs->stage >= 0);
+        note(m_known.inBodies,
+             specs && !specs->specs.empty() && graph.node(id).graph != graph.main().id);
+        const std::size_t node = id.index();
         m_known.diagnostics.erase(node);
         if (!diagnostics.empty())
             m_known.diagnostics.emplace(node, std::move(diagnostics));
+        return specs;
     }
 
     const Document& m_document;

@@ -49,10 +49,14 @@ struct NodeSpecs {
     const DecodedSpec* find(std::string_view tensor) const;
 };
 
+using NodeSpecsArray = PersistentArray<std::shared_ptr<const NodeSpecs>>;
+
 /// All annotations of a document in one configuration, decoded and validated against the decision
 /// table of docs/annotations.md (SW1xx and SW2xx).
 struct DecodedAnnotations {
-    std::vector<std::shared_ptr<const NodeSpecs>> nodes;  ///< By NodeId; null = none.
+    NodeSpecsArray nodes;                 ///< By NodeId; null = none.
+    std::vector<NodeId> staged;           ///< Nodes with a stage, sorted.
+    std::vector<NodeId> inBodies;         ///< Nodes with specs outside of the main graph, sorted.
     std::vector<Diagnostic> diagnostics;  ///< Of all nodes and of the configurations.
 };
 

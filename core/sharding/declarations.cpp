@@ -85,7 +85,7 @@ void checkVersion(const Document& document, std::vector<Diagnostic>& diagnostics
     // Saving a change raises the version by itself; what is told of is a file that would stay as it
     // is.
     if (version >= kFirstAnnotatedIr || !isAnnotated(document.annotations) ||
-        !document.annotations.sameAs(Annotations::fromModel(*document.model)))
+        !document.annotations.sameAs(document.model->annotations()))
         return;
     tell(diagnostics, "SW601",
          "the model is annotated but has IR version " + std::to_string(version) +

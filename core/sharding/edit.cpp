@@ -15,11 +15,11 @@ using Configurations = std::vector<onnx::DeviceConfigurationProto>;
 /// Does one step and gives the step that takes it back.
 struct Applier {
     Annotations& annotations;
+    NodeAnnotations::Editor& nodes;
 
     EditStep operator()(const SetNodeAnnotation& step) const {
-        if (annotations.nodes.size() <= step.node.index())
-            annotations.nodes.resize(step.node.index() + 1);
-        auto& present = annotations.nodes[step.node.index()];
+        nodes.grow(step.node.index() + 1);
+        auto& present = nodes.edit(step.node.index());
         SetNodeAnnotation inverse{step.node, std::move(present)};
         present = step.annotation;
         return inverse;
@@ -53,8 +53,10 @@ struct Applier {
 Edit apply(Annotations& annotations, const Edit& edit) {
     Edit inverse{edit.title, {}};
     inverse.steps.reserve(edit.steps.size());
+    NodeAnnotations::Editor nodes(std::move(annotations.nodes));
     for (const EditStep& step : edit.steps)
-        inverse.steps.push_back(std::visit(Applier{annotations}, step));
+        inverse.steps.push_back(std::visit(Applier{annotations, nodes}, step));
+    annotations.nodes = std::move(nodes).finish();
     std::reverse(inverse.steps.begin(), inverse.steps.end());
     return inverse;
 }

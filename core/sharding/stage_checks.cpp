@@ -10,24 +10,22 @@ namespace shardwright {
 
 namespace {
 
-int stageOf(const std::vector<std::shared_ptr<const NodeSpecs>>& nodes, NodeId node) {
+int stageOf(const NodeSpecsArray& nodes, NodeId node) {
     return node && node.index() < nodes.size() && nodes[node.index()] ? nodes[node.index()]->stage
                                                                       : -1;
 }
 
 }  // namespace
 
-void AnnotationReader::checkStages(const std::vector<std::shared_ptr<const NodeSpecs>>& nodes,
+void AnnotationReader::checkStages(const NodeSpecsArray& nodes, const std::vector<NodeId>& staged,
                                    std::vector<Diagnostic>& diagnostics) {
     bool later = false, first = false;
     std::vector<NodeId> without;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-        if (!nodes[i])
-            continue;
-        first = first || nodes[i]->stage == 0;
-        later = later || nodes[i]->stage > 0;
-        if (nodes[i]->stage >= 0)
-            checkEdges(NodeId(i), nodes, diagnostics);
+    for (const NodeId node : staged) {
+        const int stage = stageOf(nodes, node);
+        first = first || stage == 0;
+        later = later || stage > 0;
+        checkEdges(node, nodes, diagnostics);
     }
     if (first || !later)
         return;
@@ -60,8 +58,7 @@ bool AnnotationReader::lacksStage(NodeId node) const {
     });
 }
 
-void AnnotationReader::checkEdges(NodeId node,
-                                  const std::vector<std::shared_ptr<const NodeSpecs>>& nodes,
+void AnnotationReader::checkEdges(NodeId node, const NodeSpecsArray& nodes,
                                   std::vector<Diagnostic>& diagnostics) const {
     const GraphIndex& graph = m_document.graph();
     const NodeInfo& info = graph.node(node);

@@ -45,7 +45,7 @@ Document smallModel() {
     graph.add_output()->set_name(last);
     auto model = Model::fromBytes(proto.SerializeAsString());
     FUZZ_REQUIRE(model);
-    return {*model, Annotations::fromModel(**model)};
+    return {*model, (*model)->annotations()};
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto model = Model::fromBytes({reinterpret_cast<const char*>(data), size});
     if (!model)
         return 0;
-    Document document{*model, Annotations::fromModel(**model)};
+    Document document{*model, (*model)->annotations()};
     AnalysisOptions options;
     options.profile = size % 2 == 0 ? Profile::Strict : Profile::Extended;
     options.bindings.fallback = size % 3 == 0 ? 1 : 8;

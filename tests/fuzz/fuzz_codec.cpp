@@ -138,7 +138,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto model = Model::fromBytes({reinterpret_cast<const char*>(data), size});
     if (!model)
         return 0;
-    Opened opened{{*model, Annotations::fromModel(**model)}, ShapeTable::build(*model, {}), {}};
+    Opened opened{{*model, (*model)->annotations()}, ShapeTable::build(*model, {}), {}};
     readMetadata(opened.document.annotations);
     const auto names = configurationNames(opened.document.annotations);
     for (const std::string& name : std::set<std::string>(names.begin(), names.end()))

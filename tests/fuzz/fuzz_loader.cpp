@@ -39,9 +39,9 @@ Annotations changed(const Document& document) {
     if (!annotations.nodes.empty()) {
         onnx::NodeDeviceConfigurationProto added;
         added.set_configuration_id("fuzz");
-        annotations.nodes.front() =
-            std::make_shared<const NodeAnnotation>(NodeAnnotation{std::move(added)});
-        annotations.nodes.back() = nullptr;
+        annotations.nodes.set(
+            0, std::make_shared<const NodeAnnotation>(NodeAnnotation{std::move(added)}));
+        annotations.nodes.set(annotations.nodes.size() - 1, nullptr);
     }
     return annotations;
 }
@@ -49,7 +49,7 @@ Annotations changed(const Document& document) {
 Document reopened(std::string bytes) {
     auto model = Model::fromBytes(std::move(bytes));
     FUZZ_REQUIRE(model);
-    Annotations annotations = Annotations::fromModel(**model);
+    Annotations annotations = (*model)->annotations();
     return {std::move(*model), std::move(annotations)};
 }
 
@@ -101,7 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         FUZZ_REQUIRE(!model.error().message.empty());
         return 0;
     }
-    Document document{*model, Annotations::fromModel(**model)};
+    Document document{*model, (*model)->annotations()};
     walk(document.graph());
     writeAndReadAgain(document);
     // Files are slow.

@@ -332,7 +332,7 @@ std::shared_ptr<const Model> ModelBuilder::model() const {
 
 Document ModelBuilder::document() const {
     auto loaded = model();
-    Annotations annotations = Annotations::fromModel(*loaded);
+    Annotations annotations = loaded->annotations();
     return {std::move(loaded), std::move(annotations)};
 }
 

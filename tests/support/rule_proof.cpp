@@ -99,7 +99,7 @@ Result<ProofCase> readNodeTest(const std::filesystem::path& folder) {
     auto loaded = Model::fromBytes(model.SerializeAsString(), {});
     if (!loaded)
         return loaded.error();
-    result.document = {*loaded, Annotations::fromModel(**loaded)};
+    result.document = {*loaded, (*loaded)->annotations()};
     return result;
 }
 
@@ -117,7 +117,7 @@ Result<ProofCase> exampleCase(const std::string& domain, const std::string& op, 
     auto inputs = randomInputs(**model, *shapes, 5);
     if (!inputs)
         return inputs.error();
-    return ProofCase{"example", {*model, Annotations::fromModel(**model)}, std::move(*inputs), {}};
+    return ProofCase{"example", {*model, (*model)->annotations()}, std::move(*inputs), {}};
 }
 
 RuleProof::RuleProof(ProofCase proofCase, std::shared_ptr<const OrtRuntime> runtime,
@@ -304,7 +304,7 @@ std::optional<std::string> RuleProof::throughBody(int factor) const {
     const auto model = Model::fromBytes(apart);
     if (!model || (*model)->graph().main().nodes.size() < 2)
         return std::nullopt;
-    const Document document{*model, Annotations::fromModel(**model)};
+    const Document document{*model, (*model)->annotations()};
     const auto two = throughBody(factor, document, 2);
     return two && throughBody(factor, document, 3) ? two : std::nullopt;
 }

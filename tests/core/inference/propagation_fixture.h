@@ -27,26 +27,26 @@ struct PropagationCase {
           rules(RuleTable::build(model, shapes)) {
         configuration.mesh = *Mesh::parse(mesh);
         configuration.deviceCount = configuration.mesh.deviceCount();
-        annotations.nodes.resize(model->graph().nodes.size());
+        annotations.nodes = NodeSpecsArray::Editor(model->graph().nodes.size()).finish();
     }
 
     const GraphIndex& graph() const { return model->graph(); }
     MeaningInput input() const { return {model, shapes, rules, &configuration, &annotations}; }
 
     void put(NodeId node, const std::string& tensor, Layout layout) {
-        auto& specs = annotations.nodes[node.index()];
+        const auto& specs = annotations.nodes[node.index()];
         auto next = specs ? std::make_shared<NodeSpecs>(*specs) : std::make_shared<NodeSpecs>();
         std::erase_if(next->specs, [&](const DecodedSpec& spec) { return spec.tensor == tensor; });
         next->specs.push_back({tensor, pool.intern(std::move(layout))});
-        specs = std::move(next);
+        annotations.nodes.set(node.index(), std::move(next));
     }
     void remove(NodeId node, const std::string& tensor) {
-        auto& specs = annotations.nodes[node.index()];
+        const auto& specs = annotations.nodes[node.index()];
         if (!specs)
             return;
         auto next = std::make_shared<NodeSpecs>(*specs);
         std::erase_if(next->specs, [&](const DecodedSpec& spec) { return spec.tensor == tensor; });
-        specs = next->specs.empty() ? nullptr : std::move(next);
+        annotations.nodes.set(node.index(), next->specs.empty() ? nullptr : std::move(next));
     }
     /// "a, b+c" : axes of each dimension, none where empty.
     void put(const std::string& node, const std::string& tensor, const std::string& axes) {

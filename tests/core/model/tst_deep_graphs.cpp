@@ -55,11 +55,11 @@ private slots:
         std::size_t sorted = 0;
         onSmallStack([&] {
             Document document{*Model::fromBytes(bytes), {}};
-            document.annotations = Annotations::fromModel(*document.model);
+            document.annotations = document.model->annotations();
             onnx::NodeDeviceConfigurationProto annotation;
             annotation.set_configuration_id("c");
-            document.annotations.nodes[length - 1] =
-                std::make_shared<const NodeAnnotation>(1, annotation);
+            document.annotations.nodes.set(length - 1,
+                                           std::make_shared<const NodeAnnotation>(1, annotation));
             saved = *document.toBytes();
             sorted = document.graph().main().order.size();
             dims =

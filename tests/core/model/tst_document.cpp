@@ -91,11 +91,11 @@ private slots:
         const Document document = annotated().document();
         Annotations copy = document.annotations;
         QVERIFY(copy.sameAs(document.annotations));
-        copy.nodes[0] = annotations({annotation("tp2", "w")});
+        copy.nodes.set(0, annotations({annotation("tp2", "w")}));
         QVERIFY(copy.sameAs(document.annotations));
-        copy.nodes[1] = annotations({});
+        copy.nodes.set(1, annotations({}));
         QVERIFY(copy.sameAs(document.annotations));
-        copy.nodes[1] = annotations({annotation("tp2", "h")});
+        copy.nodes.set(1, annotations({annotation("tp2", "h")}));
         QVERIFY(!copy.sameAs(document.annotations));
         copy = document.annotations;
         copy.configurations[0].set_num_devices(4);
@@ -112,22 +112,22 @@ private slots:
         const std::string bytes = unknown + "\x3a\x05\x12\x03odd\x08\x0a";
         const Document document{*Model::fromBytes(bytes), {}};
         Document opened = document;
-        opened.annotations = Annotations::fromModel(*document.model);
+        opened.annotations = document.model->annotations();
         QCOMPARE(*opened.toBytes(), bytes);
     }
 
     void anEditThatIsUndoneLeavesTheBytes() {
         Document document = annotated().document();
         const auto before = document.annotations.nodes[0];
-        document.annotations.nodes[0] = nullptr;
+        document.annotations.nodes.set(0, nullptr);
         QVERIFY(*document.toBytes() != document.model->bytes());
-        document.annotations.nodes[0] = annotations({before->begin(), before->end()});
+        document.annotations.nodes.set(0, annotations({before->begin(), before->end()}));
         QCOMPARE(*document.toBytes(), document.model->bytes());
     }
 
     void anEditChangesOnlyAnnotations() {
         Document document = annotated().document();
-        document.annotations.nodes[1] = annotations({annotation("tp2", "y")});
+        document.annotations.nodes.set(1, annotations({annotation("tp2", "y")}));
         onnx::ModelProto expected = annotated().build();
         *expected.mutable_graph()->mutable_node(1)->add_device_configurations() =
             annotation("tp2", "y");
@@ -137,7 +137,7 @@ private slots:
 
     void anEmptyListRemovesTheAnnotation() {
         Document document = annotated().document();
-        document.annotations.nodes[0] = annotations({});
+        document.annotations.nodes.set(0, annotations({}));
         QCOMPARE(document.toProto().graph().node(0).device_configurations_size(), 0);
         QVERIFY(document.toBytes()->find("author") != std::string::npos);
     }
@@ -160,13 +160,13 @@ private slots:
                                 .output("y", {4})
                                 .document();
         QCOMPARE(document.toProto().ir_version(), before);
-        document.annotations.nodes[0] = annotations({annotation("tp2", "y")});
+        document.annotations.nodes.set(0, annotations({annotation("tp2", "y")}));
         QCOMPARE(document.toProto().ir_version(), after);
     }
 
     void takingAllAnnotationsAwayKeepsTheVersion() {
         Document document = annotated().irVersion(10).document();
-        document.annotations.nodes[0] = nullptr;
+        document.annotations.nodes.set(0, nullptr);
         document.annotations.configurations.clear();
         QCOMPARE(document.toProto().ir_version(), 10);
         QCOMPARE(document.toProto().configuration_size(), 0);
@@ -189,7 +189,7 @@ private slots:
     void repeatedMetadataKeysAreReplacedTogether() {
         Document document = annotated().metadata("shardwright.mesh.tp2", "second").document();
         QCOMPARE(document.annotations.metadata.at("shardwright.mesh.tp2"), std::string("tp=2"));
-        document.annotations.nodes[1] = annotations({annotation("tp2", "y")});
+        document.annotations.nodes.set(1, annotations({annotation("tp2", "y")}));
         QCOMPARE(document.toProto().metadata_props_size(), 3);
         document.annotations.metadata["shardwright.mesh.tp2"] = "new";
         QCOMPARE(document.toProto().metadata_props_size(), 2);
@@ -202,8 +202,8 @@ private slots:
         node->GetReflection()->MutableUnknownFields(node)->AddLengthDelimited(3001)->assign(
             "later");
         Document document{*Model::fromBytes(proto.SerializeAsString()), {}};
-        document.annotations = Annotations::fromModel(*document.model);
-        document.annotations.nodes[1] = annotations({annotation("tp2", "y")});
+        document.annotations = document.model->annotations();
+        document.annotations.nodes.set(1, annotations({annotation("tp2", "y")}));
         *node->add_device_configurations() = annotation("tp2", "y");
         QCOMPARE(document.toProto().SerializeAsString(), proto.SerializeAsString());
         onnx::ModelProto saved;
@@ -221,9 +221,9 @@ private slots:
         const std::string body = padded + "\x0a" + static_cast<char>(node.size()) + node;
         const std::string bytes = before + "\x3a" + static_cast<char>(body.size()) + body + behind;
         Document document{*Model::fromBytes(bytes), {}};
-        document.annotations = Annotations::fromModel(*document.model);
+        document.annotations = document.model->annotations();
         QCOMPARE(document.graph().nodes.size(), std::size_t(1));
-        document.annotations.nodes[0] = annotations({annotation("c", "y")});
+        document.annotations.nodes.set(0, annotations({annotation("c", "y")}));
         const std::string added =
             "\x52" + std::string(1, static_cast<char>(annotation("c", "y").ByteSizeLong())) +
             annotation("c", "y").SerializeAsString();
@@ -239,9 +239,9 @@ private slots:
             ModelBuilder{}.op("Relu", {"x"}, {"y"}).build().graph().SerializeAsString();
         const std::string field = "\x3a" + std::string(1, static_cast<char>(part.size())) + part;
         Document document{*Model::fromBytes(field + field), {}};
-        document.annotations = Annotations::fromModel(*document.model);
+        document.annotations = document.model->annotations();
         QCOMPARE(document.graph().nodes.size(), std::size_t(2));
-        document.annotations.nodes[1] = annotations({annotation("c", "y")});
+        document.annotations.nodes.set(1, annotations({annotation("c", "y")}));
         onnx::ModelProto saved;
         QVERIFY(saved.ParseFromString(*document.toBytes()));
         QCOMPARE(saved.graph().node(0).device_configurations_size(), 0);
@@ -268,10 +268,11 @@ private slots:
                 .output("y", {4})
                 .document();
         for (const NodeInfo& node : document.graph().nodes)
-            document.annotations.nodes[node.id.index()] =
-                annotations({annotation("c" + std::to_string(node.id.value), "t")});
+            document.annotations.nodes.set(
+                node.id.index(),
+                annotations({annotation("c" + std::to_string(node.id.value), "t")}));
         const auto saved = *Model::fromBytes(*document.toBytes());
-        const Annotations again = Annotations::fromModel(*saved);
+        const Annotations again = saved->annotations();
         QVERIFY(again.sameAs(document.annotations));
         for (const NodeInfo& node : saved->graph().nodes)
             QCOMPARE(saved->graph().label(node.id), document.graph().label(node.id));
@@ -285,7 +286,7 @@ private slots:
                                 .op("Relu", {"a"}, {"b"}, "same")
                                 .output("b", {4})
                                 .document();
-        document.annotations.nodes[1] = annotations({annotation("only_second", "b")});
+        document.annotations.nodes.set(1, annotations({annotation("only_second", "b")}));
         const auto proto = document.toProto();
         QCOMPARE(proto.graph().node(0).device_configurations_size(), 0);
         QCOMPARE(proto.graph().node(1).device_configurations_size(), 1);
@@ -296,9 +297,9 @@ private slots:
         google::protobuf::TextFormat::PrintToString(annotated().build(), &text);
         text = "# kept as long as nothing is edited\n" + text;
         Document document{*Model::fromBytes(text), {}};
-        document.annotations = Annotations::fromModel(*document.model);
+        document.annotations = document.model->annotations();
         QCOMPARE(*document.toBytes(), text);
-        document.annotations.nodes[1] = annotations({annotation("tp2", "y")});
+        document.annotations.nodes.set(1, annotations({annotation("tp2", "y")}));
         const auto again = Model::fromBytes(*document.toBytes());
         QVERIFY(again);
         QCOMPARE((*again)->format(), Model::Format::Text);
@@ -312,7 +313,7 @@ private slots:
         ::chmod(path.c_str(), 0640);
         auto document = Document::open(path);
         QVERIFY(document);
-        document->annotations.nodes[0] = nullptr;
+        document->annotations.nodes.set(0, nullptr);
         QCOMPARE(errorOf(document->save(path)), QString());
         QCOMPARE(contents(path), *document->toBytes());
         struct stat status {};
@@ -420,7 +421,7 @@ private slots:
         const auto time = fs::last_write_time(at(folder, "w.bin"));
         auto document = Document::open(at(folder, "m.onnx"));
         QVERIFY(document);
-        document->annotations.nodes[0] = annotations({annotation("tp2", "w")});
+        document->annotations.nodes.set(0, annotations({annotation("tp2", "w")}));
         QCOMPARE(errorOf(document->save(at(folder, "m.onnx"))), QString());
         QCOMPARE(errorOf(document->save(at(folder, "copy.onnx"))), QString());
         QCOMPARE(fs::last_write_time(at(folder, "w.bin")), time);

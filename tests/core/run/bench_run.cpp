@@ -258,8 +258,7 @@ private slots:
                                         "#in1@MatMul!*/down_proj/*:0=tp"};
         for (const char* name : {"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj"})
             shards.push_back(std::string("#in1@MatMul!*/") + name + "/*:1=tp");
-        const auto both =
-            lowerBoth({*model, Annotations::fromModel(**model)}, "tp=2", std::move(shards));
+        const auto both = lowerBoth({*model, (*model)->annotations()}, "tp=2", std::move(shards));
         QVERIFY2(both, both ? "" : both.error().text().c_str());
         const auto medians = alternate(*both, {}, 20);
         QVERIFY2(medians, medians ? "" : medians.error().text().c_str());

@@ -75,7 +75,7 @@ struct Shown {
 
 std::shared_ptr<const Analysis> analysisOf(std::shared_ptr<const Model> model) {
     Analyser analyser;
-    Document document{model, Annotations::fromModel(*model)};
+    Document document{model, model->annotations()};
     auto result = analyser.run(document, {});
     return result ? *result : nullptr;
 }
