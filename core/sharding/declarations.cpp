@@ -92,7 +92,7 @@ void checkVersion(const Document& document, std::vector<Diagnostic>& diagnostics
              "; annotations need 11");
     Fix fix{"raise-version", "Raise the IR version to 11", {}, 0};
     fix.edit.title = fix.title;
-    fix.edit.steps.push_back(SetIrVersion{kFirstAnnotatedIr});
+    fix.edit.steps.emplace_back(SetIrVersion{kFirstAnnotatedIr});
     diagnostics.back().fixes.push_back(std::move(fix));
 }
 

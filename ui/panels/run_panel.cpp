@@ -202,6 +202,9 @@ void RunPanel::startWith(const Wish& wish) {
     setRunning(true);
     m_stage = tr("Preparing");
     setStatus(m_stage, false);
+    RunClient::Limits limits;
+    limits.silenceSeconds = wanted->silenceLimitSeconds;
+    limits.timeSeconds = wanted->timeLimitSeconds;
     // The bytes of a large model take a while.
     m_session->jobs()->start<Result<std::string>>(
         JobTracker::Kind::Run,
@@ -213,10 +216,10 @@ void RunPanel::startWith(const Wish& wish) {
             request.modelBytes = std::move(*bytes);
             return encodeRequest(request);
         },
-        [this](Result<std::string> request) {
+        [this, limits](Result<std::string> request) {
             m_preparing = false;
             if (request)
-                m_client->start(std::move(*request));
+                m_client->start(std::move(*request), limits);
             else
                 ended(toQt(request.error().text()));
         });

@@ -18,6 +18,7 @@ namespace shardwright {
 namespace {
 
 constexpr int kMaxPasses = 1000;
+constexpr int kSeconds = 600, kMaxSeconds = 24 * 3600;  ///< As the command line has it, and a day.
 
 }  // namespace
 
@@ -53,6 +54,12 @@ RunSettings::RunSettings(QWidget* first, QWidget* last, QWidget* parent) : QWidg
     m_hardware = new HardwareBox;
     m_seed = spin(tr("Seed of the random inputs"), tr("seed"), 0, 999999);
     m_seed->setToolTip(tr("Of the random inputs"));
+    m_timeLimit = spin(tr("Time limit of a run in seconds"), tr("at most"), 0, kMaxSeconds);
+    m_timeLimit->setObjectName(QStringLiteral("timeLimit"));
+    m_timeLimit->setSuffix(QStringLiteral(" s"));
+    m_timeLimit->setValue(kSeconds);
+    m_timeLimit->setSpecialValueText(tr("no time limit"));
+    m_timeLimit->setToolTip(tr("A run that takes longer is given up; 0: no limit"));
     m_inputs = new QLineEdit;
     m_inputs->setAccessibleName(tr("File or folder with inputs"));
     m_inputs->setPlaceholderText(tr("random inputs"));
@@ -64,10 +71,11 @@ RunSettings::RunSettings(QWidget* first, QWidget* last, QWidget* parent) : QWidg
     choose->setToolTip(tr("Choose a file"));
     connect(choose, &QAction::triggered, this, &RunSettings::chooseInputs);
     auto* flow = new FlowLayout(this);
-    for (QWidget* widget : {first, static_cast<QWidget*>(m_verify),
-                            static_cast<QWidget*>(m_warmups), static_cast<QWidget*>(m_repeats),
-                            static_cast<QWidget*>(m_operators), static_cast<QWidget*>(m_hardware),
-                            static_cast<QWidget*>(m_seed), static_cast<QWidget*>(m_inputs), last})
+    for (QWidget* widget :
+         {first, static_cast<QWidget*>(m_verify), static_cast<QWidget*>(m_warmups),
+          static_cast<QWidget*>(m_repeats), static_cast<QWidget*>(m_operators),
+          static_cast<QWidget*>(m_hardware), static_cast<QWidget*>(m_seed),
+          static_cast<QWidget*>(m_timeLimit), static_cast<QWidget*>(m_inputs), last})
         flow->addWidget(widget);
 }
 
@@ -77,6 +85,7 @@ Result<void> RunSettings::fill(RunRequest& request) const {
     request.repeats = m_repeats->value();
     request.profile = m_operators->isChecked();
     request.seed = static_cast<std::uint64_t>(m_seed->value());
+    request.timeLimitSeconds = m_timeLimit->value();
     request.inputsPath = fromQt(m_inputs->text().trimmed());
     auto hardware = m_hardware->text();
     if (!hardware)
@@ -90,7 +99,7 @@ void RunSettings::setEditable(bool editable) {
     for (QWidget* widget : {static_cast<QWidget*>(m_verify), static_cast<QWidget*>(m_warmups),
                             static_cast<QWidget*>(m_repeats), static_cast<QWidget*>(m_operators),
                             static_cast<QWidget*>(m_hardware), static_cast<QWidget*>(m_seed),
-                            static_cast<QWidget*>(m_inputs)})
+                            static_cast<QWidget*>(m_timeLimit), static_cast<QWidget*>(m_inputs)})
         widget->setEnabled(editable);
 }
 

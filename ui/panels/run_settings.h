@@ -31,7 +31,7 @@ private:
     void chooseInputs();
 
     QComboBox* m_verify;
-    QSpinBox *m_repeats, *m_warmups, *m_seed;
+    QSpinBox *m_repeats, *m_warmups, *m_seed, *m_timeLimit;
     QCheckBox* m_operators;
     HardwareBox* m_hardware;
     QLineEdit* m_inputs;

@@ -6,12 +6,16 @@
 #include <QCoreApplication>
 #include <QFileInfo>
 
+#include <algorithm>
+#include <cmath>
+
 namespace shardwright {
 namespace {
 
 constexpr int kPatienceMs = 1500;
 constexpr int kKillSignal = 9;
 constexpr int kCancelMs = 150;  ///< A worker ends within 100 ms.
+constexpr int kWatchMs = 200;
 constexpr qsizetype kErrorLimit = 4000;
 
 QString failureText(const RunFailure& failure) {
@@ -29,7 +33,9 @@ QString failureText(const RunFailure& failure) {
 RunClient::RunClient(QObject* parent) : QObject(parent) {
     m_killer.setSingleShot(true);
     m_killer.setInterval(kCancelMs);
-    connect(&m_killer, &QTimer::timeout, this, &RunClient::giveUp);
+    connect(&m_killer, &QTimer::timeout, this, [this] { giveUp(cancelledText()); });
+    m_watch.setInterval(kWatchMs);
+    connect(&m_watch, &QTimer::timeout, this, &RunClient::watch);
 }
 
 RunClient::~RunClient() {
@@ -52,7 +58,7 @@ QString RunClient::workerPath() {
 #endif
 }
 
-void RunClient::start(std::string request) {
+void RunClient::start(std::string request, const Limits& limits) {
     if (m_process) {
         m_process->disconnect(this);
         m_process->kill();
@@ -64,6 +70,10 @@ void RunClient::start(std::string request) {
     m_failure.clear();
     m_cancelled = m_reported = false;
     m_lastEvent.start();
+    m_lastLook.start();
+    m_limits = limits;
+    m_silence = m_time = 0;
+    m_watch.start();
     connect(m_process, &QProcess::readyReadStandardOutput, this, &RunClient::readEvents);
     connect(m_process, &QProcess::readyReadStandardError, this, &RunClient::readErrors);
     connect(m_process, &QProcess::finished, this, &RunClient::processEnded);
@@ -91,7 +101,7 @@ void RunClient::cancel() {
 }
 
 /// The process may take its time to be gone, with all the memory that it has; nobody waits for it.
-void RunClient::giveUp() {
+void RunClient::giveUp(const QString& failure) {
     if (!m_process)
         return;
     QProcess* process = m_process;
@@ -99,7 +109,21 @@ void RunClient::giveUp() {
     connect(process, &QProcess::finished, process, &QObject::deleteLater);
     process->kill();
     m_process = nullptr;
-    end(cancelledText());
+    end(failure);
+}
+
+void RunClient::watch() {
+    // Whoever was stopped himself has heard nothing meanwhile.
+    const double seconds = std::min(1.0, static_cast<double>(m_lastLook.restart()) / 1000);
+    m_silence += seconds;
+    m_time += seconds;
+    if (m_limits.silenceSeconds > 0 && m_silence > m_limits.silenceSeconds)
+        giveUp(
+            tr("The worker hangs: it has given no sign of life for %1 s. The model is as it was.")
+                .arg(std::lround(m_limits.silenceSeconds)));
+    else if (m_limits.timeSeconds > 0 && m_time > m_limits.timeSeconds + m_limits.graceSeconds)
+        giveUp(tr("The worker did not end within its time limit of %1 s. The model is as it was.")
+                   .arg(std::lround(m_limits.timeSeconds)));
 }
 
 int RunClient::quietSeconds() const {
@@ -113,6 +137,7 @@ void RunClient::readErrors() {
 
 void RunClient::readEvents() {
     const QByteArray bytes = m_process->readAllStandardOutput();
+    m_silence = 0;
     auto events =
         m_parser->feed(std::string_view(bytes.constData(), static_cast<std::size_t>(bytes.size())));
     if (!events) {
@@ -170,6 +195,7 @@ void RunClient::processEnded() {
 
 void RunClient::end(const QString& failure) {
     m_killer.stop();
+    m_watch.stop();
     if (m_process)
         m_process->deleteLater();
     m_process = nullptr;

@@ -152,6 +152,19 @@ private slots:
         f.panel.cancel();
         QTRY_COMPARE(f.finished.count(), 1);
     }
+    void aRunHasATimeLimitThatCanBeSet() {
+        Fixture f;
+        f.events({report()});
+        f.answer();
+        f.panel.start();
+        QCOMPARE(f.request()->timeLimitSeconds, 600.0);
+        QVERIFY(f.request()->silenceLimitSeconds > 0);
+        QVERIFY(f.finish());
+        f.panel.findChild<QSpinBox*>("timeLimit")->setValue(0);
+        f.panel.start();
+        QCOMPARE(f.request()->timeLimitSeconds, 0.0);
+        QVERIFY(f.finish());
+    }
     void aRefusalForMemoryOffersToRunAllTheSame() {
         Fixture f;
         RunFailure refusal{RunFailure::Kind::Memory, "it needs", "m.onnx", 3LL << 30, 1LL << 30};
