@@ -88,8 +88,8 @@ int main(int argc, char** argv) {
         QStringLiteral("SEARCH"));
     const QCommandLineOption panel(
         QStringLiteral("panel"),
-        QApplication::tr(
-            "Bring this panel to the front: diagnostics, communication, run, run/shards ..."),
+        QApplication::tr("Bring this panel to the front: diagnostics, communication, proposals, "
+                         "run, run/shards ..."),
         QStringLiteral("NAME"));
     const QCommandLineOption run(QStringLiteral("run"),
                                  QApplication::tr("Run the model before the picture is taken."));

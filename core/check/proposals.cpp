@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -22,16 +23,25 @@ namespace shardwright {
 
 namespace {
 
+void writeProposal(Document& document, const Analysis& analysis, const Proposal& proposal) {
+    apply(document.annotations,
+          editSpec(document, proposal.slot.node, analysis.configuration.name,
+                   analysis.graph().value(proposal.value).name, proposal.layout.get(),
+                   analysis.shapes->of(proposal.value)));
+}
+
 class Proposer {
 public:
-    Proposer(const Analysis& analysis, const Propagator& propagator)
-        : m_analysis(analysis), m_propagator(propagator), m_graph(analysis.graph()),
-          m_work(analysis.document) {}
+    Proposer(const Analysis& analysis, const Propagator& propagator, const CancelToken& cancel)
+        : m_analysis(analysis), m_propagator(propagator), m_cancel(cancel),
+          m_graph(analysis.graph()), m_work(analysis.document) {}
 
-    /// The proposals without sources of further rounds, conflicts and edit.
+    /// The proposals without sources of further rounds, conflicts and edit. Cancelled: some of
+    /// them.
     std::vector<Proposal> run(std::vector<NodeId>& left) {
         for (const NodeId node : m_graph.main().nodes)
-            propose(node);
+            if (!m_cancel.cancelled())
+                propose(node);
         write();
         settle();
         std::vector<Proposal> result;
@@ -167,10 +177,7 @@ private:
     void write() {
         m_work.annotations = m_analysis.document.annotations;
         for (const auto& [key, proposal] : m_proposals)
-            apply(m_work.annotations,
-                  editSpec(m_work, key.node, m_analysis.configuration.name,
-                           m_graph.value(proposal.value).name, proposal.layout.get(),
-                           m_analysis.shapes->of(proposal.value)));
+            writeProposal(m_work, m_analysis, proposal);
     }
 
     /// Reads the result as a file and mends nodes that have no meaning in it, unless they had none
@@ -181,12 +188,12 @@ private:
             before.insert(problem.node);
         MeaningCache cache;
         std::map<NodeId, int> tried;
-        for (int round = 0; round < kRounds; ++round) {
+        for (int round = 0; round < kRounds && !m_cancel.cancelled(); ++round) {
             const auto annotations = decodeAnnotations(m_work, *m_analysis.shapes,
                                                        m_analysis.configuration, cache.pool());
             MeaningInput input = m_analysis.meaningInput();
             input.annotations = &annotations;
-            const Meaning meaning = completeMeaning(input, cache);
+            const Meaning meaning = completeMeaning(input, cache, m_cancel);
             bool changed = false;
             std::set<NodeId> seen;
             for (const MeaningProblem& problem : meaning.problems)
@@ -230,6 +237,7 @@ private:
     static constexpr int kRounds = 8;
     const Analysis& m_analysis;
     const Propagator& m_propagator;
+    const CancelToken& m_cancel;
     const GraphIndex& m_graph;
     Document m_work;
     LayoutPool m_pool;
@@ -241,10 +249,12 @@ private:
 /// again until there are no more.
 class Rounds {
 public:
-    Rounds(const Analysis& analysis, const Propagator& propagator, const HardwareProfile* profile)
-        : m_analysis(analysis), m_propagator(propagator), m_profile(profile) {}
+    Rounds(const Analysis& analysis, const Propagator& propagator, const HardwareProfile* profile,
+           const CancelToken& cancel)
+        : m_analysis(analysis), m_propagator(propagator), m_profile(profile), m_cancel(cancel) {}
 
-    Proposals run() {
+    /// Error: cancelled.
+    Result<Proposals> run() {
         m_result.space = std::make_shared<AxisSpace>(m_propagator.space());
         m_result.conflicts = findConflicts(m_analysis, m_propagator, m_profile);
         Analysis now = m_analysis;
@@ -255,10 +265,12 @@ public:
             std::optional<Propagator> again;
             if (round > 0) {
                 again.emplace(now.meaningInput(), m_propagator.options());
-                again->run(now.annotations);
+                again->run(now.annotations, m_cancel);
             }
-            Proposer proposer(now, again ? *again : m_propagator);
+            Proposer proposer(now, again ? *again : m_propagator, m_cancel);
             auto more = proposer.run(m_result.left);
+            if (m_cancel.cancelled())
+                return Error{"cancelled", {}};
             if (more.empty())
                 break;
             for (Proposal& proposal : more)
@@ -266,15 +278,16 @@ public:
             now.document = proposer.document();
             now.annotations =
                 decodeAnnotations(now.document, *now.shapes, now.configuration, m_cache.pool());
-            now.meaning = completeMeaning(now.meaningInput(), m_cache);
+            now.meaning = completeMeaning(now.meaningInput(), m_cache, m_cancel);
         }
         std::sort(
             m_result.proposals.begin(), m_result.proposals.end(),
             [](const Proposal& a, const Proposal& b) { return keyOf(a.slot) < keyOf(b.slot); });
-        m_result.acceptAll =
-            joinEdits("Accept " + std::to_string(m_result.proposals.size()) +
-                          (m_result.proposals.size() == 1 ? " layout" : " layouts"),
-                      difference(now.document));
+        std::vector<std::size_t> all(m_result.proposals.size());
+        std::iota(all.begin(), all.end(), std::size_t{0});
+        m_result.acceptAll = acceptProposals(m_analysis, m_result, all);
+        if (m_cancel.cancelled())
+            return Error{"cancelled", {}};
         return std::move(m_result);
     }
 
@@ -300,20 +313,10 @@ private:
         m_result.proposals.push_back(std::move(proposal));
     }
 
-    /// The steps that lead from the document to the written one, a node each.
-    std::vector<Edit> difference(const Document& written) const {
-        std::vector<Edit> edits;
-        const auto& now = written.annotations.nodes;
-        const auto& then = m_analysis.document.annotations.nodes;
-        for (std::size_t n = 0; n < now.size(); ++n)
-            if (!sameAnnotation(now[n], n < then.size() ? then[n] : nullptr))
-                edits.push_back({{}, {SetNodeAnnotation{NodeId(n), now[n]}}});
-        return edits;
-    }
-
     const Analysis& m_analysis;
     const Propagator& m_propagator;
     const HardwareProfile* m_profile;
+    const CancelToken& m_cancel;
     MeaningCache m_cache;
     std::map<Key, std::size_t> m_index;  ///< Of proposals of earlier rounds.
     Proposals m_result;
@@ -329,14 +332,30 @@ Result<Proposals> proposeLayouts(const Analysis& analysis, const PropagationOpti
     propagator.run(analysis.annotations, cancel);
     if (cancel.cancelled())
         return Error{"cancelled", {}};
-    return proposeLayouts(analysis, propagator, profile);
+    return Rounds(analysis, propagator, profile, cancel).run();
 }
 
 Result<Proposals> proposeLayouts(const Analysis& analysis, const Propagator& propagator,
                                  const HardwareProfile* profile) {
     if (!analysis.hasConfiguration)
         return Error{"the model has no device configuration yet", {}};
-    return Rounds(analysis, propagator, profile).run();
+    return Rounds(analysis, propagator, profile, {}).run();
+}
+
+Edit acceptProposals(const Analysis& analysis, const Proposals& proposals,
+                     std::span<const std::size_t> which) {
+    Document written = analysis.document;
+    for (const std::size_t i : which)
+        writeProposal(written, analysis, proposals.proposals[i]);
+    std::vector<Edit> edits;
+    const auto& now = written.annotations.nodes;
+    const auto& then = analysis.document.annotations.nodes;
+    for (std::size_t n = 0; n < now.size(); ++n)
+        if (!sameAnnotation(now[n], n < then.size() ? then[n] : nullptr))
+            edits.push_back({{}, {SetNodeAnnotation{NodeId(n), now[n]}}});
+    return joinEdits("Accept " + std::to_string(which.size()) +
+                         (which.size() == 1 ? " layout" : " layouts"),
+                     std::move(edits));
 }
 
 /// More than anybody tells apart.

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,10 @@ Result<Proposals> proposeLayouts(const Analysis& analysis, const PropagationOpti
 /// Likewise, on a propagation that has run.
 Result<Proposals> proposeLayouts(const Analysis& analysis, const Propagator& propagator,
                                  const HardwareProfile* profile = nullptr);
+/// The edit, of the document of the analysis, that writes some of its proposals (indices, each
+/// once). Where others are left out, the result may have errors. `acceptAll` is this of all.
+Edit acceptProposals(const Analysis& analysis, const Proposals& proposals,
+                     std::span<const std::size_t> which);
 
 /// Priorities of axes from `AXIS=N` texts. Errors: no such axis, not a number.
 Result<std::vector<int>> parseAxisPriorities(const Mesh& mesh,

@@ -29,6 +29,8 @@ public:
         Annotations,
         Rules,
         Run,
+        Proposals,
+        ProposalSearch,
         Count
     };
 

@@ -8,6 +8,7 @@
 #include "ui/panels/diagnostics_panel.h"
 #include "ui/panels/inspector_panel.h"
 #include "ui/panels/mesh_panel.h"
+#include "ui/panels/proposals_panel.h"
 #include "ui/panels/run_panel.h"
 #include "ui/panels/structure_panel.h"
 #include "ui/window/annotation_files.h"
@@ -42,7 +43,7 @@ namespace shardwright {
 namespace {
 
 // Raised when docks change in a way that an old saved state does not fit.
-constexpr int kStateVersion = 1;
+constexpr int kStateVersion = 2;
 
 }  // namespace
 
@@ -130,6 +131,7 @@ void MainWindow::buildDocks() {
     m_diagnostics = new DiagnosticsPanel(m_session, this);
     m_communication = new CommunicationPanel(this);
     m_runPanel = new RunPanel(m_session, this);
+    m_proposals = new ProposalsPanel(m_session, this);
     // The side panels keep the whole height.
     setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
     setCorner(Qt::BottomRightCorner, Qt::RightDockWidgetArea);
@@ -146,10 +148,13 @@ void MainWindow::buildDocks() {
     m_communicationDock = addDock(QStringLiteral("communicationDock"), tr("Communication"),
                                   m_communication, Qt::BottomDockWidgetArea);
     m_runDock = addDock(QStringLiteral("runDock"), tr("Run"), m_runPanel, Qt::BottomDockWidgetArea);
+    m_proposalsDock = addDock(QStringLiteral("proposalsDock"), tr("Proposals"), m_proposals,
+                              Qt::BottomDockWidgetArea);
     tabifyDockWidget(m_diagnosticsDock, m_communicationDock);
     tabifyDockWidget(m_communicationDock, m_runDock);
+    tabifyDockWidget(m_runDock, m_proposalsDock);
     // Their tabs say already what they are.
-    for (QDockWidget* dock : {m_diagnosticsDock, m_communicationDock, m_runDock})
+    for (QDockWidget* dock : {m_diagnosticsDock, m_communicationDock, m_runDock, m_proposalsDock})
         dock->setTitleBarWidget(new QWidget(dock));
     m_diagnosticsDock->raise();
     resizeDocks({structure, inspector}, {250, 370}, Qt::Horizontal);
@@ -314,6 +319,7 @@ void MainWindow::showAnalysis(std::shared_ptr<const Analysis> analysis) {
     m_diagnostics->setAnalysis(analysis);
     m_communication->setAnalysis(analysis);
     m_runPanel->setAnalysis(analysis);
+    m_proposals->setAnalysis(analysis);
     const int errors = analysis ? analysis->count(Severity::Error) : 0;
     const auto entries = analysis ? analysis->communication.entries.size() : 0;
     m_diagnosticsDock->setWindowTitle(errors > 0 ? tr("Diagnostics (%1)").arg(errors)
@@ -325,6 +331,7 @@ void MainWindow::showAnalysis(std::shared_ptr<const Analysis> analysis) {
 
 bool MainWindow::isSettled() const {
     return !m_session->isOpening() && !m_canvas->isBusy() && !m_runPanel->isRunning() &&
+           !m_proposals->isBusy() &&
            (!m_session->hasDocument() || (m_session->isAnalysisCurrent() && m_canvas->scene()));
 }
 

@@ -26,6 +26,7 @@ class GraphCanvas;
 class InspectorPanel;
 class MeshPanel;
 class MessageBar;
+class ProposalsPanel;
 class RecentFiles;
 class Recovery;
 class RunPanel;
@@ -53,10 +54,12 @@ public:
     RecentFiles* recentFiles() const { return m_recent; }
     Recovery* recovery() const { return m_recovery; }
     RunPanel* runPanel() const { return m_runPanel; }
+    ProposalsPanel* proposals() const { return m_proposals; }
     StructurePanel* structure() const { return m_structure; }
     AnnotationFiles* annotationFiles() const { return m_annotationFiles; }
     UserRulesFile* userRules() const { return m_userRules; }
-    /// Brings "diagnostics", "communication" or "run" to the front, "run/shards" with its tab.
+    /// Brings "diagnostics", "communication", "proposals" or "run" to the front, "run/shards" with
+    /// its tab.
     void showPanel(const QString& name);
     /// Selects what a search finds, once the model is there and analysed.
     void selectFound(const QString& query);
@@ -134,8 +137,9 @@ private:
     DiagnosticsPanel* m_diagnostics;
     CommunicationPanel* m_communication;
     RunPanel* m_runPanel;
+    ProposalsPanel* m_proposals;
     BindingsButton* m_bindings;
-    QDockWidget *m_meshDock, *m_diagnosticsDock, *m_communicationDock, *m_runDock;
+    QDockWidget *m_meshDock, *m_diagnosticsDock, *m_communicationDock, *m_runDock, *m_proposalsDock;
     QLabel *m_busyText, *m_selectionText, *m_countsText, *m_zoomText;
     QProgressBar* m_busyBar;
     QToolButton* m_busyCancel;

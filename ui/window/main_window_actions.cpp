@@ -8,6 +8,7 @@
 #include "ui/panels/diagnostics_panel.h"
 #include "ui/panels/inspector_panel.h"
 #include "ui/panels/mesh_panel.h"
+#include "ui/panels/proposals_panel.h"
 #include "ui/panels/run_panel.h"
 #include "ui/panels/scope_facts.h"
 #include "ui/panels/structure_panel.h"
@@ -89,6 +90,10 @@ void MainWindow::connectNavigation() {
     connect(m_diagnostics, &DiagnosticsPanel::nodeWanted, this, &MainWindow::goTo);
     connect(m_communication, &CommunicationPanel::nodeWanted, this, &MainWindow::goTo);
     connect(m_runPanel, &RunPanel::nodeWanted, this, &MainWindow::goTo);
+    connect(m_proposals, &ProposalsPanel::nodesWanted, this, [this](const QList<NodeId>& nodes) {
+        m_canvas->setSelection(nodes);
+        m_canvas->centreOn(nodes.back());
+    });
     connect(m_structure, &StructurePanel::nodeWanted, this, &MainWindow::goTo);
     connect(m_structure, &StructurePanel::nodesWanted, m_canvas, &GraphCanvas::setSelection);
     connect(m_structure, &StructurePanel::scopeWanted, this, [this](ScopeId scope) {
@@ -177,6 +182,11 @@ void MainWindow::connectViewActions() {
         m_runDock->show();
         m_runDock->raise();
         m_runPanel->start();
+    });
+    connect(m_actions->propose, &QAction::triggered, this, [this] {
+        m_proposalsDock->show();
+        m_proposalsDock->raise();
+        m_proposals->propose();
     });
     connect(m_actions->cancelRun, &QAction::triggered, m_runPanel, &RunPanel::cancel);
     connect(m_runPanel, &RunPanel::runningChanged, this, [this](bool running) {

@@ -169,12 +169,13 @@ void WindowActions::createModelActions() {
     cancelRun =
         add(tr("&Cancel the Run"), QKeySequence(Qt::CTRL | Qt::Key_Period), QStringLiteral("stop"));
     cancelRun->setEnabled(false);
+    propose = add(tr("&Propose Layouts"), QKeySequence(Qt::CTRL | Qt::Key_P));
     strict = add(tr("&Strict Profile (Proposal 0007 Only)"),
                  QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_K));
     strict->setCheckable(true);
     shortcuts = add(tr("&Keyboard and Mouse"), QKeySequence::HelpContents);
     about = add(tr("&About Shardwright"), QKeySequence(Qt::SHIFT | Qt::Key_F1));
-    m_needDocument << run;
+    m_needDocument << run << propose;
 }
 
 QAction* WindowActions::addPanel(const QString& title, QAction* toggle) {
@@ -239,6 +240,8 @@ void WindowActions::fillMenuBar(QMenuBar* bar) {
     view->addActions(themes->actions());
     QMenu* model = bar->addMenu(tr("&Model"));
     model->addActions({run, cancelRun});
+    model->addSeparator();
+    model->addAction(propose);
     model->addSeparator();
     model->addAction(strict);
     bar->addMenu(tr("&Help"))->addActions({shortcuts, about});

@@ -30,7 +30,7 @@ public:
     QAction *zoomIn, *zoomOut, *actualSize, *fit, *fitSelection, *back, *expandAll, *collapseAll,
         *nextEdgeText;
     QAction *goToGraph, *boxNames, *boxWeights, *boxAttributes;
-    QAction *strict, *run, *cancelRun, *shortcuts, *about;
+    QAction *strict, *run, *cancelRun, *propose, *shortcuts, *about;
     QActionGroup *edgeTexts, *themes;
     QMenu *recentMenu, *edgeMenu, *boxMenu, *marksMenu, *goMenu, *panelsMenu;
 

@@ -312,6 +312,43 @@ private slots:
         QVERIFY(proposedTensors(*agreed, *more).count("y") == 1);
     }
 
+    void someOfThemAreAcceptedAlone() {
+        const Document document = annotated(ModelBuilder{}
+                                                .input("x", {8, 16})
+                                                .weight("w1", {16, 32})
+                                                .weight("b1", {32})
+                                                .op("Gemm", {"x", "w1", "b1"}, {"h"}, "fc1")
+                                                .op("Relu", {"h"}, {"r"}, "relu")
+                                                .output("r", {8, 32})
+                                                .document(),
+                                            "tp=2", {"w1:1=tp"});
+        const auto analysis = analysed(document);
+        const auto proposals = proposeLayouts(*analysis, {});
+        QVERIFY(proposals);
+        QCOMPARE(proposedTensors(*analysis, *proposals), (std::set<std::string>{"b1", "h", "r"}));
+        // Two tensors of one node, of which one is taken; what the node says already stays.
+        std::size_t bias = 0;
+        while (analysis->graph().value(proposals->proposals[bias].value).name != "b1")
+            ++bias;
+        const std::size_t which[] = {bias};
+        const Edit edit = acceptProposals(*analysis, *proposals, which);
+        QCOMPARE(edit.title, std::string("Accept 1 layout"));
+        Document after = document;
+        const Edit back = apply(after.annotations, edit);
+        const NodeId fc1 = nodeNamed(document.graph(), "fc1");
+        const auto specs = analysed(after)->annotations.nodes[fc1.index()];
+        QCOMPARE(specs->specs.size(), std::size_t{2});
+        QVERIFY(specs->find("w1") && specs->find("b1"));
+        QCOMPARE(*specs->find("b1")->layout, *proposals->proposals[bias].layout);
+        // The others are proposed still.
+        const auto rest = analysed(after);
+        QCOMPARE(proposedTensors(*rest, *proposeLayouts(*rest, {})),
+                 (std::set<std::string>{"h", "r"}));
+        apply(after.annotations, back);
+        QVERIFY(after.annotations.sameAs(document.annotations));
+        QVERIFY(acceptProposals(*analysis, *proposals, {}).empty());
+    }
+
     void prioritiesNameAxes() {
         const Mesh mesh = *Mesh::parse("dp=2,tp=4");
         QCOMPARE(*parseAxisPriorities(mesh, {"tp=1"}), (std::vector<int>{0, 1}));

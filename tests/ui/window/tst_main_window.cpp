@@ -7,6 +7,7 @@
 #include "ui/panels/diagnostics_panel.h"
 #include "ui/panels/elided_button.h"
 #include "ui/panels/inspector_panel.h"
+#include "ui/panels/proposals_panel.h"
 #include "ui/panels/scope_view.h"
 #include "ui/panels/structure_panel.h"
 #include "ui/window/message_bar.h"
@@ -283,6 +284,26 @@ private slots:
         buttons.front()->click();
         QCOMPARE(session.undoStack()->count(), before);
         QVERIFY(hasSpec(session.document(), *session.analysis(), slot[0]));
+    }
+    void proposingFromTheMenuShowsThePanelThatLeadsToTheGraph() {
+        open("m.onnx");
+        EditorSession& session = *m_window->session();
+        addMesh(session);
+        const GraphIndex& graph = session.document().graph();
+        const TensorSlot weight[] = {{nodeNamed(graph, "mm1"), false, 1}};
+        session.push(*assignAxes(session.document(), *session.analysis(), weight, 1, {0}));
+        QVERIFY(!m_window->proposals()->isVisible());
+        m_window->actions()->propose->trigger();
+        QVERIFY(m_window->proposals()->isVisible());
+        QTRY_VERIFY(m_window->isSettled() && m_window->proposals()->list());
+        QTreeView* view = m_window->proposals()->view();
+        view->setFocus();
+        view->setCurrentIndex(view->model()->index(1, 0));
+        QTest::keyClick(view, Qt::Key_Return);
+        QCOMPARE(m_window->canvas()->selectedNodes(), QList<NodeId>{nodeNamed(graph, "act")});
+        // Another model has none.
+        open("other.onnx");
+        QVERIFY(!m_window->proposals()->list());
     }
     void aListWithoutProblemsSaysSo() {
         open("m.onnx");
