@@ -34,10 +34,12 @@ Layout gathered(const Layout& layout, std::size_t dim) {
     return Layout(layout.shape(), std::move(dims), std::move(groups));
 }
 
-/// One set of new input layouts: (slot, layout) pairs.
+/// New input layouts of some tensors, each named by the first slot that reads it: a spec is of a
+/// tensor, however often the node reads it.
 struct Candidate {
     std::vector<std::pair<std::size_t, LayoutRef>> changes;
-    std::string what;        ///< "a over tp"
+    std::string what;        ///< "`a` along dimension 1"
+    std::string id;          ///< "a:1"
     std::int64_t bytes = 0;  ///< Of gathering, and of joining the node's results then.
 };
 
@@ -86,13 +88,20 @@ private:
         return m_analysis.graph().value(m_node.inputs[slot]).name;
     }
 
+    /// Of those that read the same tensor.
+    std::size_t firstSlot(std::size_t slot) const {
+        const auto first =
+            std::find(m_node.inputs.begin(), m_node.inputs.end(), m_node.inputs[slot]);
+        return static_cast<std::size_t>(first - m_node.inputs.begin());
+    }
+
     void collect() {
         Candidate all;
         std::vector<Candidate> wholes;
         for (std::size_t slot = 0; slot < m_node.inputs.size() && slot < m_inputs.size(); ++slot) {
             const LayoutRef& layout = m_inputs[slot];
             // A whole tensor that is on some of the node's devices only can be sent to the others.
-            if (!m_node.inputs[slot] || !layout ||
+            if (!m_node.inputs[slot] || firstSlot(slot) != slot || !layout ||
                 (layout->isWhole() && layout->devices() == m_devices))
                 continue;
             const LayoutRef whole = m_pool.intern(Layout::replicated(layout->shape(), m_devices));
@@ -103,10 +112,12 @@ private:
                 if (layout->isSplit(d))
                     m_candidates.push_back(
                         {{{slot, m_pool.intern(gathered(*layout, d))}},
-                         "`" + nameOf(slot) + "` along dimension " + std::to_string(d)});
-            wholes.push_back({{{slot, whole}}, "`" + nameOf(slot) + "`"});
+                         "`" + nameOf(slot) + "` along dimension " + std::to_string(d),
+                         "-" + nameOf(slot) + ":" + std::to_string(d)});
+            wholes.push_back({{{slot, whole}}, "`" + nameOf(slot) + "`", "-" + nameOf(slot)});
             all.changes.emplace_back(slot, whole);
             all.what += (all.what.empty() ? "`" : " and `") + nameOf(slot) + "`";
+            all.id += "-" + nameOf(slot);
         }
         // Of equal price, what leaves more of it split comes first.
         std::ranges::move(wholes, std::back_inserter(m_candidates));
@@ -116,8 +127,10 @@ private:
 
     NodeSolution solve(const Candidate& candidate) const {
         std::vector<LayoutRef> inputs = m_inputs;
-        for (const auto& [slot, layout] : candidate.changes)
-            inputs[slot] = layout;
+        for (const auto& [first, layout] : candidate.changes)
+            for (std::size_t slot = first; slot < m_node.inputs.size(); ++slot)
+                if (m_node.inputs[slot] == m_node.inputs[first])
+                    inputs[slot] = layout;
         static const TensorInfo none;
         std::vector<const TensorInfo*> outputs;
         for (const ValueId output : m_node.outputs)
@@ -183,11 +196,10 @@ private:
     Fix toFix(const Candidate& candidate) const {
         Fix fix;
         fix.bytes = candidate.bytes;
-        fix.id = isLocal(candidate) ? "whole" : "gather";
+        fix.id = (isLocal(candidate) ? "whole" : "gather") + candidate.id;
         std::vector<Edit> edits;
         Document document = m_analysis.document;
         for (const auto& [slot, layout] : candidate.changes) {
-            fix.id += "-" + nameOf(slot);
             // Each edit replaces the node's whole annotation: the next one starts from the result.
             edits.push_back(editSpec(document, m_node.id, m_analysis.configuration.name,
                                      nameOf(slot), layout.get(),

@@ -37,12 +37,12 @@ public:
 
     std::string write(const std::string& indices, const AddPost& addPost) {
         const bool tuple = m_rewrites.front()->dim >= 0;
+        if (!tuple && blockOf(*m_rewrites.front()).intervals().size() > 1)
+            return writeTable(indices, addPost);
         const std::vector<Column> columns =
             tuple ? tupleColumns() : std::vector<Column>{column(*m_rewrites.front())};
-        const std::string low = m_writer.add("Less", {indices, constant({0}, false)});
-        const std::string wrapped =
-            m_writer.add("Add", {indices, constants(columns, &Column::size, tuple)});
-        const std::string global = m_writer.add("Where", {low, wrapped, indices});
+        const std::string global =
+            countedFromStart(indices, constants(columns, &Column::size, tuple));
         const std::string local =
             m_writer.add("Sub", {global, constants(columns, &Column::start, tuple)});
         const std::string below =
@@ -56,11 +56,45 @@ public:
     }
 
 private:
-    Column column(const Rewrite& rewrite) const {
+    /// What the device has of the dimension along which the indices count.
+    IndexSet blockOf(const Rewrite& rewrite) const {
         const auto f = static_cast<std::size_t>(rewrite.factor);
         IndexSet block;
         for (const std::int64_t c : m_tile.classes[f])
             block = block.unite(m_cells.cuts[f].elements(c));
+        return block;
+    }
+
+    /// Without negative indices, which count from the end.
+    std::string countedFromStart(const std::string& indices, const std::string& sizes) {
+        const std::string low = m_writer.add("Less", {indices, constant({0}, false)});
+        return m_writer.add("Where", {low, m_writer.add("Add", {indices, sizes}), indices});
+    }
+
+    /// Where the device has several blocks: a table says where each index is here, -1 for those
+    /// that are not.
+    std::string writeTable(const std::string& indices, const AddPost& addPost) {
+        const Rewrite& rewrite = *m_rewrites.front();
+        const std::int64_t size =
+            m_cells.rule->factors[static_cast<std::size_t>(rewrite.factor)].size;
+        std::vector<std::int64_t> places(static_cast<std::size_t>(size), -1);
+        std::int64_t next = 0;
+        const IndexSet block = blockOf(rewrite);
+        for (const auto& interval : block.intervals())
+            for (std::int64_t i = interval.begin; i < interval.end; ++i)
+                places[static_cast<std::size_t>(i)] = next++;
+        const std::string place = m_writer.add(
+            "Gather", {constant(places, true), countedFromStart(indices, constant({size}, false))});
+        const std::string inside =
+            m_writer.add("Not", {m_writer.add("Less", {place, constant({0}, false)})});
+        const std::string safe = m_writer.add("Where", {inside, place, constant({0}, false)});
+        addMask(inside, false, addPost);
+        return safe;
+    }
+
+    Column column(const Rewrite& rewrite) const {
+        const auto f = static_cast<std::size_t>(rewrite.factor);
+        const IndexSet block = blockOf(rewrite);
         if (block.intervals().size() != 1)
             m_context.refuse(m_step.node,
                              "its indices count along `" + m_cells.rule->factors[f].name +

@@ -77,6 +77,7 @@ public:
                 graph.add_output()->set_name(output);
         onnx::FunctionProto& function = *m_made.add_functions();
         function = *called;
+        leaveOutInputs(call, function);
         if (!giveAttributes(call, function))
             return std::nullopt;
         addFunctions(*called, function);
@@ -116,6 +117,21 @@ private:
             elements.set_name(input.name());
             *graph.add_initializer() = std::move(elements);
         }
+    }
+
+    /// What the call does not give, the nodes inside do not have.
+    static void leaveOutInputs(const onnx::NodeProto& call, onnx::FunctionProto& function) {
+        std::set<std::string> missing;
+        for (int i = 0; i < function.input_size(); ++i)
+            if (i >= call.input_size() || call.input(i).empty())
+                missing.insert(function.input(i));
+        if (missing.empty())
+            return;
+        eachNode(*function.mutable_node(), [&](onnx::NodeProto& node) {
+            for (std::string& input : *node.mutable_input())
+                if (missing.count(input) > 0)
+                    input.clear();
+        });
     }
 
     /// What nobody gives is left out.
@@ -192,9 +208,14 @@ bool needsOwnModel(const NodeContext& context) {
     if (!context.node.function)
         return false;
     const GraphInfo& function = context.graph.graph(context.node.function);
-    for (std::size_t i = 0; i < function.inputs.size() && i < context.node.inputs.size(); ++i) {
-        const ValueId outer = context.node.inputs[i], inner = function.inputs[i];
-        if (!outer || !inner)
+    for (std::size_t i = 0; i < function.inputs.size(); ++i) {
+        const ValueId outer = i < context.node.inputs.size() ? context.node.inputs[i] : ValueId();
+        const ValueId inner = function.inputs[i];
+        if (!inner)
+            continue;
+        if (!outer && !context.graph.value(inner).uses.empty())
+            return true;
+        if (!outer)
             continue;
         const TensorInfo &given = context.shapes.of(outer), &known = context.shapes.of(inner);
         if (given.elementType != known.elementType || given.hasRank != known.hasRank ||

@@ -76,6 +76,10 @@ private:
 
     bool collectFrom(const std::vector<WrittenRule::Tensor>& tensors, std::size_t count,
                      bool output) {
+        // What is left out at the end may be written as an empty name, or not at all.
+        while (count > 0 &&
+               !(output ? m_context.hasOutput(count - 1) : m_context.hasInput(count - 1)))
+            --count;
         if (count > tensors.size())
             return no("the node has " + std::to_string(count) + (output ? " outputs" : " inputs") +
                       ", the rule " + std::to_string(tensors.size()));

@@ -124,13 +124,29 @@ private slots:
         c.shard("table@g:0=tp");
         VERIFY_PLAN(c, "1 all-reduce");
     }
-    void lookupInStridedRowsIsRefused() {
+    void lookupInStridedRows_data() {
+        QTest::addColumn<QString>("split");
+        QTest::newRow("two blocks a device") << QStringLiteral("2*tp");
+        QTest::newRow("five blocks a device") << QStringLiteral("5*tp");
+    }
+    void lookupInStridedRows() {
+        QFETCH(QString, split);
         PlanCase c(lookup(), "tp=2");
-        c.shard("table@g:0=2*tp");
+        c.shard("table@g:0=" + split.toStdString());
+        VERIFY_PLAN(c, "1 all-reduce");
+    }
+    void lookupByTuplesInStridedRowsIsRefused() {
+        PlanCase c(ModelBuilder()
+                       .input("x", {8, 3})
+                       .initializer(intTensor("ids", {5, 1}, {0, 5, -1, -6, 3}))
+                       .op("GatherND", {"x", "ids"}, {"y"}, "g")
+                       .output("y", {5, 3}),
+                   "tp=2");
+        c.shard("x@g:0=2*tp");
         const auto plan = lower(*c.analyse());
         QVERIFY(!plan);
         QVERIFY(plan.error().message.find("not one contiguous block") != std::string::npos);
-        QCOMPARE(QString::fromStdString(plan.error().place), QString("Gather g"));
+        QCOMPARE(QString::fromStdString(plan.error().place), QString("GatherND g"));
     }
     void lookupByTuples_data() {
         QTest::addColumn<int>("type");

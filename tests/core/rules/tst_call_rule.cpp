@@ -151,6 +151,23 @@ private slots:
         QCOMPARE(lastRule(model.op("F", {"x"}, {"z"}, "two", {}, "my")).text(),
                  std::string("i0d0 i0d1^ -> i0d0 i0d1^"));
     }
+    void anInputThatACallLeavesOutIsNotThereInside() {
+        const auto body = ModelBuilder(17)
+                              .input("a", {})
+                              .input("most", {})
+                              .op("Clip", {"a", "", "most"}, {"b"}, "clip")
+                              .output("b");
+        for (const std::vector<std::string>& inputs :
+             {std::vector<std::string>{"x"}, std::vector<std::string>{"x", ""}}) {
+            ModelBuilder model(17);
+            model.opset("my", 1).function("my", "F", body).input("x", {4, 6});
+            model.output("y", {4, 6}).op("F", inputs, {"y"}, "call", {}, "my");
+            const Rule rule = lastRule(model);
+            QVERIFY(rule.known);
+            for (const Factor& factor : rule.factors)
+                QVERIFY2(factor.kind == FactorKind::Parallel, factor.reason.c_str());
+        }
+    }
     void functionsThatDoubleAtEveryLevelAreLookedAtOnceAShape() {
         constexpr int kLevels = 28;
         ModelBuilder model(17);

@@ -317,6 +317,15 @@ private slots:
         }
         QVERIFY2(rules > 300, std::to_string(rules).c_str());
     }
+
+    void whatIsLeftOutAtTheEndMayBeWrittenAsAnEmptyName() {
+        const auto model = ModelBuilder()
+                               .opset("com.example", 1)
+                               .input("x", {4, 6})
+                               .output("y", {4, 6})
+                               .op("Foo", {"x", ""}, {"y", ""}, "foo", {}, "com.example");
+        QCOMPARE(ruledText(model, "com.example::Foo: a b -> a b;"), QString("a b, _ -> a b, _"));
+    }
 };
 
 QTEST_GUILESS_MAIN(TstUserRules)
