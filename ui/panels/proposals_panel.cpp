@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ui/panels/proposals_panel.h"
 
+#include "ui/panels/detail_text.h"
 #include "ui/panels/proposal_list.h"
 #include "ui/panels/proposals_model.h"
 #include "ui/window/editor_session.h"
@@ -211,9 +212,7 @@ void ProposalsPanel::showWords() {
         for (const ProposalSource& source : m_list->proposals.proposals[rows.front()].sources)
             if (const QString text = toQt(source.words); !words.contains(text))
                 words << text;
-    constexpr int kMost = 1200;
-    m_words->setText(words.join(u'\n').left(kMost));
-    m_words->setVisible(!words.isEmpty());
+    m_words->setText(words.join(u'\n'));
 }
 
 QString ProposalsPanel::statusText() const {

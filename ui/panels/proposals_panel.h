@@ -20,6 +20,7 @@ class QTreeView;
 
 namespace shardwright {
 
+class DetailText;
 class EditorSession;
 class ProposalsModel;
 struct ProposalList;
@@ -86,7 +87,8 @@ private:
     QComboBox *m_policy, *m_direction;
     QLineEdit* m_search;
     QProgressBar* m_progress;
-    QLabel *m_status, *m_hint, *m_words;
+    QLabel *m_status, *m_hint;
+    DetailText* m_words;
     QTreeView* m_view;
     QStackedWidget* m_stack;
 };

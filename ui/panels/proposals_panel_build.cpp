@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The proposals panel's widgets.
+#include "ui/panels/detail_text.h"
 #include "ui/panels/name_delegate.h"
 #include "ui/panels/proposals_model.h"
 #include "ui/panels/proposals_panel.h"
@@ -49,11 +50,9 @@ ProposalsPanel::ProposalsPanel(EditorSession* session, QWidget* parent)
     column->addWidget(buildControls());
     column->addWidget(buildStatus());
     column->addWidget(buildTable(), 1);
-    m_words = new QLabel(this);
+    constexpr int kLines = 3;
+    m_words = new DetailText(kLines, this);
     m_words->setObjectName(QStringLiteral("proposalWords"));
-    m_words->setTextFormat(Qt::PlainText);
-    m_words->setWordWrap(true);
-    m_words->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     column->addWidget(m_words);
     m_delay.setSingleShot(true);
     m_delay.setInterval(kSearchDelayMs);

@@ -4,6 +4,7 @@
 #include "sharding/shard_text.h"
 #include "support/generated_transformer.h"
 #include "support/ui/editor_fixture.h"
+#include "ui/panels/detail_text.h"
 #include "ui/panels/proposal_list.h"
 #include "ui/panels/proposals_model.h"
 #include "ui/window/theme.h"
@@ -128,9 +129,22 @@ private slots:
         QCOMPARE(f.text(w2, ProposalsModel::Reshard), QString());
         QVERIFY2(f.panel.statusText().startsWith("3 layouts"), qPrintable(f.panel.statusText()));
         f.select(w2);
-        const auto* words = f.panel.findChild<QLabel*>("proposalWords");
+        const auto* words = f.panel.findChild<DetailText*>("proposalWords");
         QVERIFY2(words->isVisible() && words->text().contains("forward through Gelu `act`"),
                  qPrintable(words->text()));
+    }
+    void aLongWayLeavesTheTableItsHeight() {
+        ModelBuilder model;
+        model.input("x", {8, 16}).weight("w", {16, 32}).op("MatMul", {"x", "w"}, {"t0"}, "first");
+        for (int i = 0; i < 20; ++i)
+            model.op("Relu", {"t" + std::to_string(i)}, {"t" + std::to_string(i + 1)},
+                     "a node with a long name, so that its way takes many lines " +
+                         std::to_string(i));
+        Fixture f(model.output("t20", {8, 32}), {"w:1=tp"});
+        QVERIFY(f.propose());
+        f.select(f.rowOf("t20"));
+        QCoreApplication::sendPostedEvents(nullptr, QEvent::LayoutRequest);
+        QVERIFY(f.panel.view()->height() >= 150);
     }
     void aNodeThatWouldReshardSaysSo() {
         // The sum of both wants its second input otherwise than it comes.
