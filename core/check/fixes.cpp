@@ -39,7 +39,7 @@ Layout gathered(const Layout& layout, std::size_t dim) {
 struct Candidate {
     std::vector<std::pair<std::size_t, LayoutRef>> changes;
     std::string what;        ///< "`a` along dimension 1"
-    std::string id;          ///< "a:1"
+    std::string id;          ///< "-a:1": the end of the fix's id.
     std::int64_t bytes = 0;  ///< Of gathering, and of joining the node's results then.
 };
 

@@ -213,10 +213,11 @@ bool needsOwnModel(const NodeContext& context) {
         const ValueId inner = function.inputs[i];
         if (!inner)
             continue;
-        if (!outer && !context.graph.value(inner).uses.empty())
-            return true;
-        if (!outer)
+        if (!outer) {
+            if (!context.graph.value(inner).uses.empty())
+                return true;
             continue;
+        }
         const TensorInfo &given = context.shapes.of(outer), &known = context.shapes.of(inner);
         if (given.elementType != known.elementType || given.hasRank != known.hasRank ||
             given.dims != known.dims ||

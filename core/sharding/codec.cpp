@@ -186,6 +186,7 @@ private:
     }
 
     void readChanges(AnnotationReader& reader) {
+        // A document may have no entry for its last nodes.
         NodeAnnotations::Editor sized(m_document.annotations.nodes);
         sized.grow(m_known.nodes.size());
         NodeAnnotations annotations = std::move(sized).finish();

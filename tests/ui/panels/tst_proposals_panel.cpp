@@ -4,6 +4,7 @@
 #include "sharding/shard_text.h"
 #include "support/generated_transformer.h"
 #include "support/ui/editor_fixture.h"
+#include "support/ui/held_job.h"
 #include "ui/panels/detail_text.h"
 #include "ui/panels/proposal_list.h"
 #include "ui/panels/proposals_model.h"
@@ -13,7 +14,6 @@
 #include <QComboBox>
 #include <QLineEdit>
 #include <QPushButton>
-#include <QSemaphore>
 #include <QSignalSpy>
 #include <QTest>
 #include <QTreeView>
@@ -243,44 +243,26 @@ private slots:
     void proposingIsCancelledFromTheSameButton() {
         Fixture f(mlp(), {"w1:1=tp"});
         // Its turn does not come before this one is over.
-        QSemaphore begun, go;
-        f.session.jobs()->start<int>(
-            JobTracker::Kind::Proposals,
-            [&](const CancelToken&) {
-                begun.release();
-                go.acquire();
-                return 0;
-            },
-            [](int) {});
-        begun.acquire();
+        HeldJob before(*f.session.jobs(), JobTracker::Kind::Proposals);
         QTest::mouseClick(f.button("propose"), Qt::LeftButton);
         QVERIFY(f.panel.isProposing());
         QCOMPARE(f.button("propose")->text(), QString("Cancel"));
         QTest::mouseClick(f.button("propose"), Qt::LeftButton);
         QVERIFY(!f.panel.isBusy());
         QCOMPARE(f.panel.statusText(), QString("Cancelled."));
-        go.release();
+        before.letGo();
         QVERIFY(f.propose());
         QCOMPARE(f.rows()->rowCount(), 3);
     }
     void theWindowAnswersWhileItProposes() {
         Fixture f(mlp(), {"w1:1=tp"});
-        QSemaphore begun, go;
-        f.session.jobs()->start<int>(
-            JobTracker::Kind::Proposals,
-            [&](const CancelToken&) {
-                begun.release();
-                go.acquire();
-                return 0;
-            },
-            [](int) {});
-        begun.acquire();
+        HeldJob before(*f.session.jobs(), JobTracker::Kind::Proposals);
         f.panel.propose();
         int events = 0;
         QTimer::singleShot(0, &f.panel, [&] { ++events; });
         QTRY_COMPARE(events, 1);
         QVERIFY(f.panel.isProposing());
-        go.release();
+        before.letGo();
         QVERIFY(f.settle());
         QVERIFY(f.panel.list());
     }

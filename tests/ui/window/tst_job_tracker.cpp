@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "support/ui/held_job.h"
 #include "ui/window/job_tracker.h"
 
 #include <QSemaphore>
@@ -6,6 +7,7 @@
 #include <QTest>
 
 using namespace shardwright;
+using namespace shardwright::test;
 using Kind = JobTracker::Kind;
 
 class TstJobTracker : public QObject {
@@ -56,18 +58,9 @@ private slots:
     }
     void aJobThatWasOvertakenInTheQueueIsNotBegun() {
         JobTracker tracker;
-        QSemaphore begun, go;
         std::atomic<int> begunJobs = 0;
         int result = 0;
-        tracker.start<int>(
-            Kind::Analysis,
-            [&](const CancelToken&) {
-                begun.release();
-                go.acquire();
-                return 0;
-            },
-            [](int) {});
-        begun.acquire();
+        HeldJob before(tracker, Kind::Analysis);
         for (int i = 1; i <= 20; ++i)
             tracker.start<int>(
                 Kind::Analysis,
@@ -76,7 +69,7 @@ private slots:
                     return i;
                 },
                 [&](int value) { result = value; });
-        go.release();
+        before.letGo();
         QTRY_COMPARE(result, 20);
         QCOMPARE(begunJobs.load(), 1);
     }
